@@ -1,6 +1,6 @@
 """How many of the files that launch commands name are found: `python benchmarks/links.py TREE…`.
 
-Each tree is a checkout. A line per tree and kind counts what `trl_lint.project.named_files` says about the links of its
+Each tree is a checkout. A line per tree and kind counts what `trl_lint.run.named_files` says about the links of its
 launches; executable files (scripts, SLURM files, Makefiles, Dockerfiles, workflows, notebooks) are counted apart from
 documentation (Markdown, docstrings, leading comments). `--show STATUS` lists the links of one status with their
 places. "resolved" are exact links, candidates and modules of a framework.
@@ -13,7 +13,9 @@ import os
 from collections import Counter
 
 from trl_lint.project import Project
-from trl_lint.project.named_files import NamedFile, named_files
+from trl_lint.project.launch_table import all_launches
+from trl_lint.run.named_files import NamedFile, named_files
+from trl_lint.run.runs import run_of
 from trl_lint.settings import Settings
 from trl_lint.sources import Files
 
@@ -42,9 +44,9 @@ def count(root: str, listed: str | None) -> Counts:
     """The links of one tree by (documentation, kind), counted by status."""
     project = Project(root, Files(), Settings(root))
     counts: Counts = {}
-    for launch in project.launches():
+    for launch in all_launches(project):
         found: list[tuple[str, str, str]] = [
-            (link.kind, status_of(link), link.name or link.word.raw) for link in named_files(project.run_of(launch))
+            (link.kind, status_of(link), link.name or link.word.raw) for link in named_files(run_of(launch, project))
         ]
         if launch.module is not None:
             status = "exact" if launch.script_path else "candidates" if launch.candidates else "framework"

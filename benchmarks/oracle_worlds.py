@@ -19,7 +19,7 @@ from trl_lint.knowledge.conditions import Condition, conditions_of, enum_default
 from trl_lint.knowledge.conditions_join import statements
 from trl_lint.knowledge.histories import modules_with
 from trl_lint.missing import Missing
-from trl_lint.project.effective import of_default
+from trl_lint.run.effective import of_default
 from trl_lint.run.readers import openrlhf, verl
 from trl_lint.run.readers.hydra import copied
 

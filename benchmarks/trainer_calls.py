@@ -18,8 +18,8 @@ from contextlib import suppress
 
 from trl_lint.paths import is_test_file
 from trl_lint.project import Project
-from trl_lint.project.trainercall import ROLES, Made, TrainerCall, are_known, is_absent, trainer_calls
 from trl_lint.python.module import PythonModule
+from trl_lint.run.trainer import ROLES, Made, TrainerCall, are_known, is_absent, trainer_calls
 from trl_lint.settings import Settings
 from trl_lint.sources import Files, Source, SourceError
 from trl_lint.sources.notebook import NotebookFile, python_source

@@ -15,6 +15,7 @@ from fixture_cases import Case, cases, found, run_json, snapshot, unmatched
 
 from benchmarks.overlaps import overlaps
 from trl_lint.project import Project, find_root
+from trl_lint.project.launch_table import all_launches
 from trl_lint.settings import settings_for
 from trl_lint.sources import Files
 
@@ -92,7 +93,7 @@ def programs() -> Counter[tuple[str, str, tuple[str, ...]]]:
     """What the commands of the project in the working directory start, also those in its documentation."""
     root = find_root(os.getcwd())
     ((settings, _),) = settings_for([root])
-    launches = Project(root, Files({}), settings).launches()
+    launches = all_launches(Project(root, Files({}), settings))
     return Counter(
         (os.path.relpath(launch.source.path), launch.module or launch.subcommand or "", launch.candidates)
         for launch in launches

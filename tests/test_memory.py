@@ -15,7 +15,9 @@ import pytest
 from trl_lint import project
 from trl_lint.engine import check
 from trl_lint.project import readings
+from trl_lint.project.launch_table import all_launches
 from trl_lint.python.module import PythonModule
+from trl_lint.run.runs import all_runs
 from trl_lint.settings import Settings
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -84,7 +86,7 @@ def test_what_holds_no_launch_is_not_kept_beyond_a_bound(tmp_path: Path, monkeyp
     monkeypatch.setattr(project, "_MOST_READ_AHEAD", 50)
     files = project.Files()
     here = project.Project(str(tmp_path), files, Settings(root=str(tmp_path)))
-    assert len(here.launches()) == 1
+    assert len(all_launches(here)) == 1
     assert [Path(path).name for path in files.opened()] == ["script0.sh", "script1.sh", "train.sh"]
 
 
@@ -92,6 +94,6 @@ def test_a_candidate_that_is_none_is_not_remembered(tmp_path: Path):
     (tmp_path / "train.py").write_text("x = 1\n")
     (tmp_path / "train.sh").write_text("python train.py\n")
     here = project.Project(str(tmp_path), project.Files(), Settings(root=str(tmp_path)))
-    (run,) = here.runs
+    (run,) = all_runs(here)
     assert run.candidates == ()
     assert list(here._runs) == [run.launch]

@@ -7,8 +7,8 @@ from pathlib import Path
 from textwrap import dedent
 
 from trl_lint.project import Project
-from trl_lint.project.trainercall import TrainerCall, trainer_calls
-from trl_lint.project.trainercall.made import Made, Options
+from trl_lint.run.trainer import TrainerCall, trainer_calls
+from trl_lint.run.trainer.made import Made, Options
 from trl_lint.settings import Settings
 from trl_lint.sources import Files
 

@@ -27,8 +27,8 @@ from trl_lint.sources.text import MAX_BYTES, TookTooLongError, TooLargeError, re
 
 if TYPE_CHECKING:
     from trl_lint.project.foreign import Foreign
-    from trl_lint.project.runs import Run
     from trl_lint.python.module import PythonModule
+    from trl_lint.run.runs import Run
 
 PYTHON = (".py", ".pyi", ".ipynb")
 _READING = {
@@ -260,7 +260,7 @@ class Checker:
         if is_configured:
             project.readings.keep_module(module)
             if not self._check_runs_of(source.path):
-                from trl_lint.project.runs import bare_run
+                from trl_lint.run.runs import bare_run
 
                 self._judge_run(bare_run(source.path, project))  # nobody else has it: it need not be remembered
         for counting in active.intersection(self._counting):
@@ -355,15 +355,17 @@ class Checker:
         return pins
 
     def _check_launches(self, file: SourceFile, explicit: bool) -> bool:
+        from trl_lint.project.launch_table import launches_in
         from trl_lint.project.launches import holds_launches
+        from trl_lint.run.runs import run_of
 
         rules = [rule for rule in self._rules if rule.launches]
         if not (rules or self.run_rules) or not holds_launches(file.path):
             return False
         project = self.project(file.path)
-        launches = project.launches_in(file.path)
+        launches = launches_in(file.path, project)
         for launch in launches:
-            run = project.run_of(launch)
+            run = run_of(launch, project)
             for rule in rules:
                 judge = partial(agreed, run, partial(_check_launch, rule))
                 self._guarded(rule, file.path, judge, "a command", partial(_place_of, run))
@@ -405,7 +407,7 @@ class Checker:
 
     def _check_recipe(self, run: Run) -> None:
         """Check the recipe of a run which by itself, with its own keys alone, is none that is known."""
-        from trl_lint.project.linked_recipes import linked_recipe
+        from trl_lint.run.linked_recipes import linked_recipe
 
         recipe = linked_recipe(run)
         for rule in self._rules if recipe is not None and recipe.path in self.asked else ():
@@ -414,7 +416,7 @@ class Checker:
 
     def _parse_linked(self, run: Run) -> None:
         """Report the configs of a run that cannot be read: those too that hold no word of ours."""
-        from trl_lint.project.linked_recipes import configs_read_by
+        from trl_lint.run.linked_recipes import configs_read_by
 
         for path in configs_read_by(run):
             try:
@@ -449,7 +451,9 @@ class Checker:
 
     def _check_runs_of(self, path: str) -> bool:
         """Check the runs that use a script or config, and whether there are any that certainly do."""
-        runs = self.project(path).runs_with(path)
+        from trl_lint.run.runs import runs_with
+
+        runs = runs_with(path, self.project(path))
         for run in runs:
             source = run.launch.source.path
             if source not in self.asked or self._foreign(source) is not None:

@@ -56,7 +56,7 @@ NO_READER: Reason = "nobody is known who reads it"
 NO_KIND: Reason = "not a kind of config that is known"
 NO_KEYS: Reason = "keys of this kind are not checked"
 BROKEN: Reason = "broken"
-# Of one option of a command that is understood (`Unknown` in `project/effective.py`).
+# Of one option of a command that is understood (`Unknown` in `run/effective.py`).
 HIDDEN: Reason = "a part of the command is not known"
 NOT_PLAIN: Reason = "it is no plain value where it is set"
 NO_DEFAULT: Reason = "its default is not recorded"

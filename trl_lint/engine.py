@@ -191,12 +191,13 @@ class _Run:
     def _read_ahead(self, paths: list[str]) -> None:
         """Read what every process would read again for itself: the manifests and launches of a project."""
         from trl_lint.project.pins import is_manifest
+        from trl_lint.run.runs import runs_with
 
         for path in filter(is_manifest, paths):
             self.checker.project(path).manifest_around(path)
         if self.checker.run_rules:
             for root in dict.fromkeys(find_root(os.path.dirname(path)) for path in paths):
-                self.checker.project_at(root).runs_with("")
+                runs_with("", self.checker.project_at(root))
 
     def _check_share(self, found: Iterable[Found]) -> Share:
         """Check some files; what was known before is no part of the result."""

@@ -23,8 +23,8 @@ from trl_lint.finding import Finding, Location
 from trl_lint.project import Project, find_root
 from trl_lint.project.folders import SCRIPT_KINDS
 from trl_lint.project.pins import Manifest
-from trl_lint.project.questions import says_the_same
 from trl_lint.records import NamedTuple
+from trl_lint.run.questions import says_the_same
 from trl_lint.settings import Settings
 from trl_lint.sources import Files, SourceError
 from trl_lint.sources.text import difference

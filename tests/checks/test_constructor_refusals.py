@@ -12,7 +12,7 @@ from trl_lint.knowledge.condition_language import UNKNOWN, truth_of
 from trl_lint.knowledge.conditions import conditions_of, has_conditions, is_recorded
 from trl_lint.knowledge.histories import releases
 from trl_lint.missing import Missing
-from trl_lint.project.effective import of_default
+from trl_lint.run.effective import of_default
 
 # Classes that refuse to be made with their defaults: they ask for something.
 ASKING = frozenset(

@@ -16,7 +16,7 @@ from trl_lint.knowledge.contradictions import Condition, Contradiction, every_co
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.ranges import holds
 from trl_lint.missing import ABSENT, UNKNOWN
-from trl_lint.project.effective import Setting
+from trl_lint.run.effective import Setting
 
 ORACLE = Path(__file__).parent.parent / "oracle"
 CONFIGS = tomli.loads((ORACLE / "training_arguments.toml").read_text("utf-8"))["config"]

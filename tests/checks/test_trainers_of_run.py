@@ -13,7 +13,8 @@ from command_line import Shell
 from trl_lint.budget import taken_notes
 from trl_lint.checks.configs._trainers_of_run import trainers_of
 from trl_lint.project import Project
-from trl_lint.project.config_runs import config_runs
+from trl_lint.run.config_runs import config_runs
+from trl_lint.run.runs import all_runs
 from trl_lint.settings import Settings
 from trl_lint.sources import Files
 
@@ -68,13 +69,13 @@ SCRIPTS: dict[str, tuple[str, list[str]]] = {
 
 @pytest.mark.parametrize(("script", "expected"), SCRIPTS.values(), ids=SCRIPTS)
 def test_trainers_that_get_the_arguments_of_a_run(tmp_path: Path, script: str, expected: list[str]) -> None:
-    (run,) = project_of(tmp_path, script).runs
+    (run,) = all_runs(project_of(tmp_path, script))
     assert [ast.literal_eval(built.call.args[0]) for built in trainers_of(run)] == expected
 
 
 def test_each_config_has_its_own_trainers(tmp_path: Path) -> None:
     script = "a = SFTConfig('o')\nb = SFTConfig('p')\nSFTTrainer('x', args=b)\nSFTTrainer('y', args=a)"
-    (run,) = project_of(tmp_path, script).runs
+    (run,) = all_runs(project_of(tmp_path, script))
     assert trainers_of(run) == []
     assert [[ast.literal_eval(one.call.args[0]) for one in trainers_of(each)] for each in config_runs(run)] == [
         ["y"],
@@ -83,7 +84,7 @@ def test_each_config_has_its_own_trainers(tmp_path: Path) -> None:
 
 
 def test_the_first_of_many_are_looked_at_and_the_rest_is_said(tmp_path: Path) -> None:
-    (run,) = project_of(tmp_path, PARSED + MANY).runs
+    (run,) = all_runs(project_of(tmp_path, PARSED + MANY))
     assert [ast.literal_eval(built.call.args[0]) for built in trainers_of(run)] == [f"m{number}" for number in range(8)]
     (note,) = taken_notes()
     assert note.message.endswith(": 8 of its 9 trainers with one config were held against what releases refuse")

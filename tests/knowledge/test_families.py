@@ -26,7 +26,7 @@ from trl_lint.knowledge.names import Missing
 from trl_lint.project import Project, documents
 from trl_lint.project.documents import Document, read_document
 from trl_lint.project.launches import read_launches
-from trl_lint.project.runs import Run
+from trl_lint.run.runs import Run
 from trl_lint.settings import Settings
 from trl_lint.sources import Files
 from trl_lint.sources.files import open_file

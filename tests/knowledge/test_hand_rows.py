@@ -17,7 +17,7 @@ from trl_lint.knowledge.told_elsewhere import plain
 from trl_lint.knowledge.trainer_arguments import Read, fields_read
 from trl_lint.knowledge.values import ValueRule, value_rules
 from trl_lint.missing import Missing
-from trl_lint.project.effective import of_default
+from trl_lint.run.effective import of_default
 
 CONFIGS = ("GRPOConfig", "RLOOConfig", "DPOConfig", "SFTConfig", "KTOConfig", "RewardConfig")
 VALUES = [(f"trl.{name}", rule) for name in CONFIGS for rule in value_rules(f"trl.{name}")]

@@ -21,6 +21,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from trl_lint.project.launch_table import all_launches
+
 KEPT = Path(__file__).parent / "hydra_overrides.json"
 PROGRAMS = ("verl.trainer.main_ppo",)
 REFUSED = re.compile(
@@ -38,7 +40,7 @@ def extract(out: str, *checkouts: str) -> None:
     for checkout in checkouts:
         tag, _, folder = checkout.partition("=")
         root = os.path.abspath(folder)
-        for launch in Project(root, Files(), Settings()).launches():
+        for launch in all_launches(Project(root, Files(), Settings())):
             line = read_command_line(launch) if launch.module in PROGRAMS else None
             if line is None or line.groups or launch.command.errors or not line.overrides:
                 continue

@@ -23,6 +23,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from trl_lint.project.launch_table import all_launches
+
 KEPT = Path(__file__).parent / "openrlhf_flags.json"
 
 
@@ -37,7 +39,7 @@ def extract(out: str, *checkouts: str) -> None:
     for checkout in checkouts:
         tag, _, folder = checkout.partition("=")
         root = os.path.abspath(folder)
-        for launch in Project(root, Files(), Settings()).launches():
+        for launch in all_launches(Project(root, Files(), Settings())):
             if launch.module not in programs("openrlhf") or launch.command.errors or not launch.args:
                 continue
             words: list[str] = []

@@ -6,9 +6,9 @@ import ast
 
 import pytest
 
-from trl_lint.project.trainercall.changes import touches
 from trl_lint.python.module import PythonModule
 from trl_lint.python.reaching import Branch, final, reaching
+from trl_lint.run.trainer.changes import touches
 from trl_lint.sources import Source, SourceFile
 
 

@@ -16,8 +16,9 @@ from trl_lint.knowledge.families import families, family_of
 from trl_lint.knowledge.histories import releases
 from trl_lint.missing import ABSENT, Missing
 from trl_lint.project import Project
-from trl_lint.project.effective import Setting, Unknown
-from trl_lint.run.config import Config, config_of
+from trl_lint.run.config import Config
+from trl_lint.run.effective import Setting, Unknown
+from trl_lint.run.runs import all_runs
 from trl_lint.settings import Settings
 
 AXOLOTL = """\
@@ -96,8 +97,8 @@ def project_of(folder: Path, framework: str, method: str = "", more: str = "", l
 
 def config_in(folder: Path) -> Config:
     project = Project(str(folder), check([], Settings()).files, Settings())
-    run = next(run for run in project.runs if run.launch.source.path.endswith("run.sh"))
-    return config_of(run)
+    run = next(run for run in all_runs(project) if run.launch.source.path.endswith("run.sh"))
+    return run.config
 
 
 def told(folder: Path, code: str) -> list[tuple[str, str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from trl_lint.finding import Location
-from trl_lint.project.effective import Setting
+from trl_lint.run.effective import Setting
 
 
 def either(choices: Iterable[str]) -> str:

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from trl_lint.finding import Location
 from trl_lint.missing import ABSENT
-from trl_lint.project.effective import Setting
-from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import TrainerCall, is_absent, trainer_calls
-from trl_lint.project.trainercall.models import checkpoint, has_adapter, has_own_layers, is_name, possible_lines
-from trl_lint.project.trainercall.running import value_in
+from trl_lint.run.effective import Setting
+from trl_lint.run.runs import Run
+from trl_lint.run.trainer import TrainerCall, is_absent, trainer_calls
+from trl_lint.run.trainer.models import checkpoint, has_adapter, has_own_layers, is_name, possible_lines
+from trl_lint.run.trainer.running import value_in
 
 
 def trained_model(run: Run) -> tuple[str, Location | None]:
@@ -24,9 +24,9 @@ def trained_model(run: Run) -> tuple[str, Location | None]:
 
 def _of_setting(run: Run) -> tuple[str, Location | None]:
     """The model of a command of TRL."""
-    said, remote = run.field("model_name_or_path"), run.field("trust_remote_code")
+    said, remote = run.config.given("model_name_or_path"), run.config.given("trust_remote_code")
     is_plain = remote is ABSENT or (isinstance(remote, Setting) and remote.truth is False)
-    if not is_plain or run.field("model_init_kwargs") is not ABSENT:
+    if not is_plain or run.config.given("model_init_kwargs") is not ABSENT:
         return "", None
     return (said.value, said.location) if isinstance(said, Setting) and isinstance(said.value, str) else ("", None)
 

@@ -29,10 +29,12 @@ _CONFIG_SUFFIXES = (".yaml", ".yml", ".json")
 
 def runs_of(path: str, project: Project) -> list[Launch]:
     """The launches whose script is the file at `path`, or imports it by its name or from a package that hands it on."""
+    from trl_lint.project.launch_table import all_launches
+
     starts = _import_patterns(path, project)
     verdicts = {path: True}
     found = []
-    for launch in project.launches():
+    for launch in all_launches(project):
         script = launch.script_path
         if script is None:
             continue
@@ -93,8 +95,10 @@ def naming_launches(document: Document, project: Project) -> list[Launch]:
 @per_project
 def _launches_by_name(project: Project) -> dict[str, dict[Launch, list[str]]]:
     """The arguments of all commands by their last path component: `DIR/NAME`, or `--flag=DIR/NAME`."""
+    from trl_lint.project.launch_table import all_launches
+
     table: dict[str, dict[Launch, list[str]]] = {}
-    for launch in project.launches():
+    for launch in all_launches(project):
         for word in launch.args:
             text = (word.text or "").rpartition("=")[2]
             table.setdefault(os.path.basename(text), {}).setdefault(launch, []).append(text)
@@ -111,8 +115,10 @@ def _is_file(text: str, document: Document, launch: Launch, project: Project) ->
 
 def accelerate_launches(document: Document, project: Project) -> list[Launch]:
     """The commands that name the accelerate config: with `--config_file`, or `--accelerate_config` of `trl`."""
+    from trl_lint.project.launch_table import all_launches
+
     found = []
-    for launch in project.launches():
+    for launch in all_launches(project):
         path = launch.config_file
         if launch.launcher == "trl":
             text = getattr(launch.flag("--accelerate_config"), "text", None)
@@ -162,14 +168,15 @@ def after_flags(
 def after_commands(severity: Severity, names: tuple[str, ...], document: Document, project: Project) -> Severity | None:
     """As `after_flags`, of a recipe and the commands that name it, each of which its framework reads in its own way."""
     from trl_lint.knowledge.families import arguments_of
-    from trl_lint.project.effective import Setting, Unknown
-    from trl_lint.run.config import config_of
+    from trl_lint.run.effective import Setting, Unknown
 
     def has_flag(launch: Launch, name: str) -> bool | None:
-        run = project.run_of(launch)
+        from trl_lint.run.runs import run_of
+
+        run = run_of(launch, project)
         if arguments_of(run.framework) is None:
             return script_flag(launch, name)
-        found = config_of(run).given(name)
+        found = run.config.given(name)
         if not isinstance(found, Setting):
             return None if isinstance(found, Unknown) else False
         in_file = found.location is not None and found.location.path == document.path  # a flag that stands for a key

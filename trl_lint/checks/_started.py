@@ -6,10 +6,10 @@ from trl_lint.checks._phrases import places
 from trl_lint.finding import Location
 from trl_lint.memos import per_project
 from trl_lint.project import Project
-from trl_lint.project.effective import Setting
-from trl_lint.project.runs import Run
-from trl_lint.project.servers import share_of
 from trl_lint.records import NamedTuple
+from trl_lint.run.effective import Setting
+from trl_lint.run.runs import Run, runs_with
+from trl_lint.run.servers import share_of
 
 
 class Started(NamedTuple):
@@ -33,7 +33,7 @@ def several_started(path: str, project: Project) -> tuple[Started, ...]:
     Worked out once: rules ask for each run of a script.
     """
     found = []
-    for run in project.runs_with(path):
+    for run in runs_with(path, project):
         number = processes_of(run) if run.launch.script_path == path else 1
         if number > 1:
             found.append(Started(run, number))

@@ -10,13 +10,13 @@ from trl_lint.checks._started import Started, several_started
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Location
 from trl_lint.project import Project
-from trl_lint.project.effective import Setting
-from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import TrainerCall, runs_of_script, trainer_calls
-from trl_lint.project.trainercall.made import Made
-from trl_lint.project.trainercall.running import setting_of
 from trl_lint.python.guards import is_expected_to_fail
 from trl_lint.python.module import PythonModule
+from trl_lint.run.effective import Setting
+from trl_lint.run.runs import Run
+from trl_lint.run.trainer import TrainerCall, runs_of_script, trainer_calls
+from trl_lint.run.trainer.made import Made
+from trl_lint.run.trainer.running import setting_of
 from trl_lint.sources import SourceError
 
 _R = TypeVar("_R")
@@ -77,7 +77,7 @@ class FieldTrainerRule(TrainerRule):
         started = runs_of_script(path, run.project)
         if not started or started[0] is not run:
             return  # once for each script
-        if not any(isinstance(one.field(name), Setting) for one in started for name in self.fields):
+        if not any(isinstance(one.config.given(name), Setting) for one in started for name in self.fields):
             return
         with suppress(OSError, SourceError):
             files = run.project.files

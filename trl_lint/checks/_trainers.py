@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 
 from trl_lint.memos import per_module
-from trl_lint.project.runs import Run
 from trl_lint.python.guards import last_name, never_runs
 from trl_lint.python.module import PythonModule
+from trl_lint.run.runs import Run
 
 # Those that are a `transformers.Trainer` in every release; PPO, and RLOO up to 0.21, have a loop of their own.
 HF_TRAINERS = frozenset(
@@ -72,7 +72,7 @@ def only_trainer(module: PythonModule) -> tuple[ast.Call, str] | None:
 
 def is_compared(run: Run) -> bool:
     """Whether the trainer of a run certainly compares the arguments with its other configs; its releases are known."""
-    package, _, config = run.config.rpartition(".")
+    package, _, config = run.arguments_class.rpartition(".")
     return config in _CONFIGS and _builds_trainer(run) and package.partition(".")[0] in run.choices
 
 

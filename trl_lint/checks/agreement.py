@@ -14,8 +14,8 @@ from trl_lint.grading import by_default, milder
 from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
-    from trl_lint.project.candidates import Candidate
-    from trl_lint.project.runs import Run
+    from trl_lint.run.candidates import Candidate
+    from trl_lint.run.runs import Run
     from trl_lint.sources.shell_options import Guess
 
 # What a message is about: the names of fields and keys in it, but no file.
@@ -45,8 +45,8 @@ def _by_default(
     run: Run, check: Callable[[Run], Iterable[Finding]], told: set[tuple[object, ...]]
 ) -> Iterator[Finding]:
     """The findings that rest on the defaults of variables which nothing in the project sets."""
-    from trl_lint.project.candidates import words_of
     from trl_lint.project.starters import may_be_given
+    from trl_lint.run.candidates import words_of
     from trl_lint.sources.shell_options import guesses_of
 
     launch = run.launch

@@ -28,10 +28,10 @@ from trl_lint.paths import DOCUMENTS, is_test_file, without_root
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.launches import Launch
-from trl_lint.project.linked_recipes import linked_recipe
-from trl_lint.project.runs import Run
 from trl_lint.python.triage import may_configure
 from trl_lint.regexes import regex
+from trl_lint.run.linked_recipes import linked_recipe
+from trl_lint.run.runs import Run
 from trl_lint.sources import SourceError
 
 # In the name of what is started: whether it trains, or certainly does something else.

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from trl_lint.project.documents import Document
     from trl_lint.project.launches import Launch
     from trl_lint.project.pins import Manifest
-    from trl_lint.project.runs import Run
     from trl_lint.python.module import PythonModule
+    from trl_lint.run.runs import Run
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _DECLARATIONS = (

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from trl_lint.project.documents import Document
     from trl_lint.project.launches import Launch
     from trl_lint.project.pins import Manifest
-    from trl_lint.project.runs import Run
     from trl_lint.python.module import PythonModule
+    from trl_lint.run.runs import Run
 
 
 class Site:

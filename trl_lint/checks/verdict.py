@@ -20,9 +20,9 @@ from trl_lint.knowledge.presence import Absence, ChangePoints, Lookup, absences,
 from trl_lint.knowledge.ranges import holds, in_words, spans
 from trl_lint.project.environment import Environment
 from trl_lint.project.packages import Package
-from trl_lint.project.runs import Run
 from trl_lint.project.stack import Choice, Choices
 from trl_lint.records import NamedTuple
+from trl_lint.run.runs import Run
 from trl_lint.words import listed
 
 

@@ -12,9 +12,9 @@ from trl_lint.commands import UsageError
 from trl_lint.commands.unread import say_unread
 from trl_lint.finding import Finding
 from trl_lint.project import Project
-from trl_lint.project.runs import Run, files_of
 from trl_lint.reports import Report
 from trl_lint.run.overview import is_shown
+from trl_lint.run.runs import Run, all_runs, files_of
 from trl_lint.settings_file import SettingsError
 from trl_lint.sources.files import Files
 from trl_lint.streams import say
@@ -137,7 +137,7 @@ def _checked(projects: dict[str, Project]) -> Report:
 
 def runs_of(project: Project, documentation: bool = False) -> list[Run]:
     """The runs of a project that are worth showing, by their places."""
-    shown = [one for one in project.runs if is_shown(one) and (documentation or not one.launch.is_documentation)]
+    shown = [one for one in all_runs(project) if is_shown(one) and (documentation or not one.launch.is_documentation)]
     return sorted(shown, key=lambda one: (one.launch.source.path, one.launch.location.start))
 
 

@@ -10,7 +10,7 @@ from trl_lint.diagnose.project import Answer, Held, ProjectEvidence
 from trl_lint.diagnose.refusals import Refused
 from trl_lint.diagnose.templates import plain
 from trl_lint.knowledge.conditions import recorded_releases
-from trl_lint.project.runs import Run, bare_run
+from trl_lint.run.runs import Run, bare_run
 
 if TYPE_CHECKING:
     from trl_lint.checks.configs._sentence_holds import Holding

@@ -13,9 +13,9 @@ from trl_lint.finding import Finding
 from trl_lint.project import Project
 from trl_lint.project.environment import Environment
 from trl_lint.project.packages import Package
-from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.run.runs import Run, all_runs
 from trl_lint.sources.files import Files
 
 _ON_AN_ACCELERATOR = regex(r"\b(?:cuda|npu|xpu|hip|mps)\b", re.IGNORECASE)
@@ -78,7 +78,7 @@ class ProjectEvidence:
     @cached_property
     def runs(self) -> tuple[Run, ...]:
         """The runs the log may come from: those whose script is in the traceback, else all that train."""
-        runs = [run for run in self.project.runs if run.framework != "vllm" and not run.launch.is_documentation]
+        runs = [run for run in all_runs(self.project) if run.framework != "vllm" and not run.launch.is_documentation]
         named = [run for run in runs if run.launch.script is not None and run.name in self.scripts]
         if named:
             return tuple(named)
@@ -89,7 +89,7 @@ class ProjectEvidence:
 
     def _is_library(self) -> bool:
         """Whether the scripts of the traceback are only modules that a run imports."""
-        started = {run.name for run in self.project.runs}
+        started = {run.name for run in all_runs(self.project)}
         return not (self.scripts & started)
 
     @cached_property
@@ -141,12 +141,12 @@ class ProjectEvidence:
         """Whether a field of the run has one of the values."""
         if name == "backend":
             return self._backend(options)
-        from trl_lint.project.effective import Setting
+        from trl_lint.run.effective import Setting
 
         answers = []
         for run in self.runs:
             versions = run.choices.newest(("trl", "transformers"))
-            found = run.effective(name, versions)
+            found = run.config.at(versions).final(name)
             if not isinstance(found, Setting) or not found.is_known:
                 answers.append(Answer("unknown", f"`{name}` is not known"))
                 continue
@@ -236,10 +236,10 @@ class ProjectEvidence:
         """Whether a finding is about the run of the log, as far as that is known."""
         if not self.runs or not self.scripts:
             return True
-        from trl_lint.project.runs import files_of
+        from trl_lint.run.runs import files_of
 
         mine = {path for run in self.runs for path in files_of(run)}
-        other = {path for run in self.project.runs if run not in self.runs for path in files_of(run)} - mine
+        other = {path for run in all_runs(self.project) if run not in self.runs for path in files_of(run)} - mine
         return not {finding.location.path, *(place.path for place in finding.related)} & other or bool(
             {finding.location.path} & mine
         )

@@ -6,36 +6,39 @@ Everything here is lazy: a project costs nothing until a rule asks it a question
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
-from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from trl_lint import budget, tracked
 from trl_lint.memos import Memo
 from trl_lint.paths import DOCUMENTS
 from trl_lint.project.readings import Readings
 from trl_lint.project.roots import find_root as find_root
-from trl_lint.sources import Files, SourceError, SourceFile
+from trl_lint.sources import Files, SourceError
 
 if TYPE_CHECKING:
     from trl_lint.project.documents import Document
     from trl_lint.project.environment import Environment
     from trl_lint.project.folders import Folders
-    from trl_lint.project.launches import Launch
-    from trl_lint.project.parsers import ScriptParser
     from trl_lint.project.pins import Manifest
-    from trl_lint.project.runs import Run
     from trl_lint.python.module import PythonModule
     from trl_lint.settings import Settings
 
 # A context file above this size is data, not configuration; it is never read for its surroundings' sake.
 CONTEXT_FILE_BYTES = 1_000_000
+READING_COMMANDS = "reading all commands of the project"  # what is cut short where that takes too long
 _LOCK_FILE_BYTES = 50_000_000
-# Files that hold no launch stay open until they are checked themselves, up to so many bytes of them all: most projects
-# are read once, and a huge one never stands in memory as a whole.
-_MOST_READ_AHEAD = 8_000_000
-_COMMANDS = "reading all commands of the project"
+
+
+class Part(Protocol):
+    """What is kept with a project. `take_over` takes what an earlier state holds, but for files that have changed."""
+
+    def take_over(self, before: Any, changed: Collection[str]) -> None: ...
+
+
+T = TypeVar("T", bound=Part)
 
 
 class Project:
@@ -46,11 +49,9 @@ class Project:
         self.files = files
         self.settings = settings
         self.memo: Memo = {}
-        self._launches: dict[bytes, dict[str, list[Launch]]] = {}  # by word, and by file
-        self._runs: dict[Launch, Run] = {}
+        self._parts: dict[Callable[[Project], Part], Part] = {}
         self._environments: dict[str, Environment] = {}
         self.readings = Readings(files)
-        self._ahead = 0  # the bytes of files that were read for their launches and hold none
 
     @cached_property
     def paths(self) -> list[str]:
@@ -103,21 +104,6 @@ class Project:
                 return self.manifest_in(path)
         return None
 
-    def launches_in(self, path: str) -> list[Launch]:
-        """The launch commands of one file. Raises OSError or SourceError."""
-        return self.readings.read("launches", path, self._read_launches)
-
-    def _read_launches(self, file: SourceFile) -> list[Launch]:
-        from trl_lint.project.launches import read_launches
-
-        found = read_launches(file)
-        for launch in found:
-            if launch.module and not launch.candidates:
-                from trl_lint.project.modules import installed_programs
-
-                launch.candidates = installed_programs(launch.module, file.path, self)
-        return found
-
     def document_in(self, path: str) -> Document | None:
         """The config document one file is, None where its bytes name nothing of ours. Raises OSError or SourceError."""
         from trl_lint.project.documents import read_document
@@ -139,18 +125,6 @@ class Project:
         from trl_lint.sources import Source
 
         return self.readings.read("module", path, lambda file: PythonModule(Source(file, "python")), by)
-
-    def parser_in(self, path: str) -> ScriptParser | None:
-        """What the script at `path` reads its arguments with; None where it has no parser that is understood."""
-        from trl_lint.project.parsers import PARSER_NAMES, read_parser
-
-        def read(file: SourceFile) -> ScriptParser | None:
-            named = any(name in file.data for name in PARSER_NAMES)
-            return read_parser(self.module_in(path), self) if named else None
-
-        with suppress(OSError, SourceError):  # reported when the file itself is checked
-            return self.readings.read("parser", path, read) if path.endswith(".py") else None
-        return None
 
     def change(self, files: Files, changed: Iterable[str]) -> None:
         """Go on with a later state of the files: those at the paths `changed` differ, and say the same to others."""
@@ -185,14 +159,15 @@ class Project:
             # Those of single files may have pins from commands.
             around = {path: found for path, found in before._environments.items() if path.endswith(os.sep)}
             self._environments = around
-        for word, table in before._launches.items():
-            now = {path: found for path, found in table.items() if path not in changed}
-            now.update((path, self._launches_at(path, word)) for path in changed)
-            self._launches[word] = {path: now[path] for path in self.paths if now.get(path)}
-        for launch in self.launches() if b"" in self._launches else ():
-            run = before._runs.get(launch)
-            if run is not None and run.origin is None and "links" in vars(run):
-                self.run_of(launch).links = run.links
+        for kind, part in before._parts.items():
+            self.part(kind).take_over(part, changed)
+
+    def part(self, kind: Callable[[Project], T]) -> T:
+        """What another room works out of the project and keeps with it: one object of a class, made when asked for."""
+        found = self._parts.get(kind)
+        if found is None:
+            found = self._parts[kind] = kind(self)
+        return cast("T", found)
 
     def forget_worked_out(self) -> None:
         """Drop what rules have worked out: one of them was stopped in the midst of it."""
@@ -208,76 +183,6 @@ class Project:
 
         around = (self.manifest_around(path) for path in self.paths if is_manifest(path))
         return [manifest for manifest in around if manifest is not None]
-
-    def launches(self, word: bytes = b"") -> list[Launch]:
-        """Every launch command written anywhere in the project; with `word`, only in files whose bytes hold it."""
-        table = self._launches.get(word)
-        if table is None:
-            table = self._launches[word] = budget.shared(_COMMANDS, self.root, partial(self._all_launches, word))
-        return [launch for found in table.values() for launch in found]
-
-    def _all_launches(self, word: bytes) -> dict[str, list[Launch]]:
-        return {path: found for path in self.paths if (found := self._launches_at(path, word))}
-
-    def _launches_at(self, path: str, word: bytes) -> list[Launch]:
-        from trl_lint.project.launches import holds_launches
-
-        if holds_launches(path) and not is_larger(path, CONTEXT_FILE_BYTES):
-            with suppress(OSError, SourceError):
-                if not word or self.files.holds(path, word):
-                    return self._launches_ahead(path)
-        return []
-
-    def know_no_launches(self, paths: Iterable[str]) -> None:
-        """Believe of files that they hold no launch."""
-        for path in paths:
-            self.readings.believe("launches", path, [])
-
-    def _launches_ahead(self, path: str) -> list[Launch]:
-        was_open = self.files.is_open(path)
-        found = self.launches_in(path)
-        if not found and not was_open and self.files.is_open(path):
-            self._ahead += len(self.files.own(path).data)
-            if self._ahead > _MOST_READ_AHEAD:
-                self.files.forget(path)
-        return found
-
-    def run_of(self, launch: Launch) -> Run:
-        """The run that a launch starts."""
-        from trl_lint.project.runs import Run
-
-        found = self._runs.get(launch)
-        if found is None:
-            found = self._runs[launch] = Run(launch, self)
-        return found
-
-    def remember(self, run: Run) -> None:
-        """Let `run_of` give this run for its launch: a candidate has a launch that no text holds."""
-        self._runs[run.launch] = run
-
-    @cached_property
-    def runs(self) -> list[Run]:
-        """The runs of all launch commands of the project."""
-        return [self.run_of(launch) for launch in self.launches()]
-
-    def runs_with(self, path: str) -> list[Run]:
-        """The runs that use the file at `path` through any of their links."""
-        return self._runs_by_file.get(path, [])
-
-    @cached_property
-    def _runs_by_file(self) -> dict[str, list[Run]]:
-        return budget.shared(_COMMANDS, self.root, self._table_of_runs)
-
-    def _table_of_runs(self) -> dict[str, list[Run]]:
-        table: dict[str, list[Run]] = {}
-        for run in self.runs:
-            for linked in dict.fromkeys(path for link in run.links for path in link.paths):
-                table.setdefault(linked, []).append(run)
-        return table
-
-    def launches_of(self, script: str, word: bytes = b"") -> list[Launch]:
-        """The launches that start the script at this absolute path; `word` as in `launches`."""
-        return [launch for launch in self.launches(word) if launch.script_path == script]
 
     def documents(self, kind: str) -> list[Document]:
         """The recognised config documents of one kind of `rules/families`, or of the kind "other"."""

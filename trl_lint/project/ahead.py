@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from trl_lint import budget, tracked
 from trl_lint.project import CONTEXT_FILE_BYTES, Project, is_larger
+from trl_lint.project.launch_table import know_no_launches, launches_in
 from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError
 from trl_lint.workers import spread
@@ -36,7 +37,7 @@ def read_launches_ahead(project: Project, jobs: int) -> None:
             return _Silent(list(_without_launches(paths, project)), tracked.current())
 
     for found in spread(paths, jobs, look):
-        project.know_no_launches(found.paths)
+        know_no_launches(found.paths, project)
         tracked.take_over(found.record)
 
 
@@ -45,7 +46,7 @@ def _without_launches(paths: Iterable[str], project: Project) -> Iterator[str]:
     for path in paths:
         with suppress(OSError, SourceError):
             was_open = project.files.is_open(path)
-            if not project.launches_in(path):
+            if not launches_in(path, project):
                 yield path
             if not was_open:
                 project.files.forget(path)

@@ -23,6 +23,7 @@ from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.resolver import Wish
 from trl_lint.project import Project
 from trl_lint.project.folders import Folders
+from trl_lint.project.launch_table import launches_of
 from trl_lint.project.packages import Package, assumed, package_of
 from trl_lint.project.pins import Pin, is_manifest, kind_of
 from trl_lint.project.stack import Choices
@@ -311,7 +312,7 @@ def own_pins(path: str, project: Project) -> list[Tier]:
         # Looking for launches means reading the project's scripts; only files that uv runs are worth it.
         from trl_lint.project.manifests.install_commands import with_pins
 
-        tiers.append([pin for launch in project.launches_of(path, b"--with") for pin in with_pins(launch)])
+        tiers.append([pin for launch in launches_of(path, project, b"--with") for pin in with_pins(launch)])
     if not tiers:
         return []
     python = (manifest.python if manifest is not None else "") or project.folders.python(os.path.dirname(path))

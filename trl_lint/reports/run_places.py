@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from trl_lint.finding import Finding, Location
-from trl_lint.project.runs import Run, files_of
 from trl_lint.records import NamedTuple
+from trl_lint.run.runs import Run, files_of
 
 # Nobody chooses among more.
 MOST_RUNS = 300

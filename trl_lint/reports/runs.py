@@ -8,14 +8,14 @@ from typing import Any, TextIO
 from trl_lint.finding import Location
 from trl_lint.missing import ABSENT
 from trl_lint.paths import relative_to
-from trl_lint.project.effective import Setting
-from trl_lint.project.runs import Run
-from trl_lint.project.servers import Server, servers_of, share_of, shown_ids
-from trl_lint.project.vllm_device import own_device
 from trl_lint.reports import visible
 from trl_lint.reports.colors import Palette
 from trl_lint.reports.log_safe import dump_json
+from trl_lint.run.effective import Setting
 from trl_lint.run.overview import PACKAGES, backend_of, values_of
+from trl_lint.run.runs import Run
+from trl_lint.run.servers import Server, servers_of, share_of, shown_ids
+from trl_lint.run.vllm_device import own_device
 
 _LONGEST = 60
 _MOST_GPUS = 64  # shown of a machine
@@ -41,7 +41,7 @@ def describe(run: Run, cwd: str, everything: bool = False) -> dict[str, Any]:
         "launcher": launch.launcher,
         **place(launch.location),
         "documentation": launch.is_documentation,
-        "config": run.config or None,
+        "config": run.arguments_class or None,
         "backend": backend_of(run) or None,
         "processes": _processes(run, place),
         "gpus": {
@@ -77,15 +77,15 @@ def _processes(run: Run, place: Any) -> dict[str, Any] | None:
 def _vllm(run: Run, place: Any) -> dict[str, Any] | None:
     """Where the trainer generates with vLLM: in its own processes, at a server, or (up to trl 0.17) on one device."""
     versions = run.choices.newest(("trl", "transformers"))
-    used = run.effective("use_vllm", versions)
+    used = run.config.at(versions).final("use_vllm")
     if not isinstance(used, Setting) or used.truth is not True:
         return None
-    mode, device = run.effective("vllm_mode", versions), run.effective("vllm_device", versions)
+    mode, device = run.config.at(versions).final("vllm_mode"), run.config.at(versions).final("vllm_device")
     processes = run.processes.integer if isinstance(run.processes, Setting) else None
     seen = None if run.launch.visible_gpus is None else len(run.launch.visible_gpus)
     own = own_device(run, versions["trl"], processes, seen) if "trl" in versions else None
     said = mode.value if isinstance(mode, Setting) and isinstance(mode.value, str) else None
-    if mode is ABSENT and own is None and run.default("vllm_server_host", versions) is not ABSENT:
+    if mode is ABSENT and own is None and run.config.at(versions).default("vllm_server_host") is not ABSENT:
         said = "server"  # trl 0.16 and 0.17 know nothing else
     return {
         "mode": said,

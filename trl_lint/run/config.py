@@ -8,29 +8,24 @@ what the program works with: that, or the default of the release in use. `settin
 
 from __future__ import annotations
 
-import re
-import weakref
-from collections.abc import Callable, Iterable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cached_property
 
-from trl_lint.coverage import CONFIGURATION, HIDDEN, NO_DEFAULT, NO_FILE, NO_RELEASE, NOT_KNOWN, UNMAPPED, Reason
+from trl_lint import asked
+from trl_lint.coverage import HIDDEN, NO_DEFAULT, NOT_STARTED, UNMAPPED, Reason
 from trl_lint.finding import Location
-from trl_lint.knowledge.families import Arguments, Held, arguments_of, family_of
-from trl_lint.knowledge.ranges import holds
-from trl_lint.memos import per_project
+from trl_lint.knowledge.families import Held, family_of
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
-from trl_lint.project import Project
-from trl_lint.project.effective import Said, Setting, Unknown, of_default, of_document, of_flag
-from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
-from trl_lint.regexes import regex
-from trl_lint.sources.nodes import Mapping
-from trl_lint.sources.shell import Word
+from trl_lint.run.effective import Said, Setting, Unknown, of_default
 
+# What would make known what is not known for a reason.
+_REMEDIES: dict[Reason, str] = {
+    NOT_STARTED: "name the command that starts it",
+    HIDDEN: "write the options out, without variables that are set elsewhere",
+}
 Read = Callable[[str], Said]
-ReadIn = Callable[[str, str], Said]
-
-_FLAG = regex(r"--(?P<name>[A-Za-z][\w.-]*)(?:=(?P<value>.*))?", re.DOTALL)
+Versions = Mapping[str, str]
 
 
 def _no_names() -> Iterable[str]:
@@ -45,18 +40,39 @@ class Layer(NamedTuple):
 
 
 class Config:
-    """The options of a run. `layers`: what may set them, the one on top first. `default`: what the release says.
+    """The options of one program of a run.
 
-    Where a method takes a release of the framework, "" is the newest one in use.
+    `layers`: what may set them, the one on top first. `defaults`: what releases say of those that nothing sets, by
+    their versions; `versions`: those that are asked, and `package` the one whose options they are. Where a method takes
+    a release, it is one of that package, and "" stands for the one in `versions`.
     """
 
-    def __init__(self, framework: str, layers: tuple[Layer, ...], default: ReadIn) -> None:
+    def __init__(
+        self,
+        framework: str,
+        layers: tuple[Layer, ...],
+        defaults: Callable[[Versions], Read],
+        versions: Versions,
+        package: str,
+    ) -> None:
         self.framework = framework
         self.layers = layers
-        self._default = default
+        self.package = package
+        self._defaults = defaults
+        self._versions = versions
+        self._given: dict[str, Said] = {}  # asked for by many rules, each for many releases
+        self._others: dict[tuple[tuple[str, str], ...], Config] = {}
 
     def given(self, name: str) -> Said:
         """What the project sets an option to; ABSENT where its default counts."""
+        found = self._given.get(name)
+        if found is None:
+            found = self._given[name] = self._read(name)
+        if asked.log is not None:
+            asked.note(_answer(name, found))
+        return found
+
+    def _read(self, name: str) -> Said:
         for layer in self.layers:
             said = layer.read(name)
             if said is not ABSENT:
@@ -65,12 +81,28 @@ class Config:
 
     def default(self, name: str, release: str = "") -> Said:
         """What a release makes of an option that nothing sets; ABSENT where it has none."""
-        return self._default(name, release)
+        return self._of(release)._usual(name)
+
+    @cached_property
+    def _usual(self) -> Read:
+        return self._defaults(self._versions)
 
     def final(self, name: str, release: str = "") -> Said:
         """What an option is while the program runs: what is given, else the default."""
         said = self.given(name)
         return said if said is not ABSENT else self.default(name, release)
+
+    def _of(self, release: str) -> Config:
+        return self.at({**self._versions, self.package: release}) if release else self
+
+    def at(self, versions: Versions) -> Config:
+        """The same options with other releases: what is given stays, what is left to a default may differ."""
+        key = tuple(versions.items())
+        found = self._others.get(key)
+        if found is None:
+            found = self._others[key] = Config(self.framework, self.layers, self._defaults, versions, self.package)
+            found._given = self._given
+        return found
 
     def names(self) -> Iterator[str]:
         """The options that something in the project sets, as far as that can be read, each once."""
@@ -92,8 +124,10 @@ class Config:
         if not name:
             return ABSENT
         usual = Setting(None, "default", None) if held.releases else self.default(name, release)
-        if held.releases and release and not holds(held.releases, release):
-            usual = ABSENT
+        if held.releases and release:
+            from trl_lint.knowledge.ranges import holds
+
+            usual = usual if holds(held.releases, release) else ABSENT
         return usual if usual is ABSENT or (said := self.given(name)) is ABSENT else said
 
     def given_setting(self, what: str) -> Said:
@@ -131,250 +165,29 @@ class Config:
         return found.truth if found.truth is not None else True
 
 
-def config_of(run: Run) -> Config:
-    """The options of a run; the same object for whoever asks."""
-    known = _configs(run.project)
-    if run not in known:
-        known[run] = _made(run)
-    return known[run]
-
-
-@per_project
-def _configs(project: Project) -> weakref.WeakKeyDictionary[Run, Config]:
-    return weakref.WeakKeyDictionary()
-
-
-def _made(run: Run) -> Config:
-    # The config holds no run, which would keep itself alive by what is remembered of it.
-    arguments = arguments_of(run.framework)
-    if run.framework == "verl":
-        return _of_verl(run)
-    if run.framework == "openrlhf":
-        return _of_flags(run)
-    if arguments is not None:
-        return _of_command(run, arguments)
-    return _of_classes(run)
-
-
-def _nothing(framework: str, reason: Reason, place: Location | None) -> Config:
+def nothing_known(framework: str, reason: Reason, place: Location | None) -> Config:
     unknown = Unknown(reason, place)
-    return Config(framework, (Layer(lambda name: unknown),), lambda name, release: unknown)
+    return Config(framework, (Layer(lambda name: unknown),), lambda versions: lambda name: unknown, {}, "")
 
 
-def _why(said: Setting | Missing, reason: Reason, place: Location | None = None) -> Said:
+def why(said: Setting | Missing, reason: Reason, place: Location | None = None) -> Said:
     """What a reader says of a name, with the reason where that is nothing."""
     return Unknown(reason, place) if said is UNKNOWN else said
 
 
-def _default(text: str | None) -> Said:
-    return _why(of_default(text), NO_DEFAULT)
+def of_history(text: str | None) -> Said:
+    return why(of_default(text), NO_DEFAULT)
 
 
-# -- dataclasses of transformers and TRL ------------------------------------------------------------------------------
-
-
-def _of_classes(run: Run) -> Config:
-    if run.parser is None and (run.script is None or run.script.call is None):
-        return _nothing(run.framework, *run.why_unknown(""))
-    reference = weakref.ref(run)
-
-    def given(name: str) -> Said:
-        found = reference()
-        if found is None:
-            return Unknown(NOT_KNOWN)
-        said = found.field(name)
-        return Unknown(*found.why_unknown(name)) if said is UNKNOWN else said
-
-    def default(name: str, release: str) -> Said:
-        found = reference()
-        return _default_of_classes(found, name, release) if found is not None else Unknown(NOT_KNOWN)
-
-    def names() -> Iterator[str]:
-        found = reference()
-        return _names_given(found) if found is not None else iter(())
-
-    return Config(run.framework, (Layer(given, names),), default)
-
-
-def _names_given(run: Run) -> Iterator[str]:
-    """The fields that a recipe, the command line or the script names."""
-    if run.recipe is not None and run.recipe.mapping is not None:
-        yield from (str(entry.key.value) for entry in run.recipe.mapping.entries)
-    for word in run.launch.args:
-        match = _FLAG.fullmatch(word.text or "")
-        if match is not None and match["name"] not in ("config", "accelerate_config"):
-            yield match["name"].replace("-", "_")
-    script = run.script
-    if script is not None:
-        yield from (keyword.arg for keyword in (script.call.keywords if script.call else ()) if keyword.arg)
-        usual = run.choices.newest(("trl", "transformers"))
-        yield from (name for name in script.changed if run.default(name, usual) is not ABSENT)
-
-
-def _default_of_classes(run: Run, name: str, trl: str) -> Said:
-    """The default of a field, of the training arguments or of another class of the parser that has it."""
-    versions = {**run.choices.newest(("trl", "transformers")), **({"trl": trl} if trl else {})}
-    found = run.default(name, versions)
-    if found is not ABSENT or run.parser is None:
-        return _why(found, NO_DEFAULT)
-    from trl_lint.knowledge.api import resolve, signature
-
-    for dotted in run.parser.fields.bases:
-        target = resolve(dotted, versions)
-        known = signature(target, versions) if isinstance(target, str) else None
-        if known is not None and name in known.parameters:
-            return _default(known.parameters[name].default)
-    return ABSENT
-
-
-# -- a command with a config file and flags ---------------------------------------------------------------------------
-
-
-def _of_command(run: Run, arguments: Arguments) -> Config:
-    """LLaMA-Factory, ms-swift, axolotl: the flags, or the words `key=value`, over the config file."""
-    from trl_lint.knowledge.command_keys import defaults_of
-    from trl_lint.run.readers.command_words import words_of
-
-    words = words_of(run.launch, run.project)
-    over_file = arguments.over_file
-    recipe = run.recipe if over_file else None
-    link = run.link("recipe") if over_file else None
-    if words is None or (link is not None and recipe is None):
-        missing = link is not None and link.status == "missing"
-        place = link.location if link is not None else run.launch.location
-        return _nothing(run.framework, NO_FILE if missing else CONFIGURATION, place)
-    launch = run.launch
-    here = launch.location
-
-    def of_flags(name: str) -> Said:
-        return _why(words.setting(name) if recipe is None else of_flag(launch, name), HIDDEN, here)
-
-    def flags() -> Iterator[str]:
-        texts = (word.text or "" for word in words.words)
-        yield from (text.partition("=")[0][2:].replace("-", "_") for text in texts if text.startswith("--"))
-
-    def of_assignments(name: str) -> Said:
-        return _assigned(launch.args, name, launch.source.location)
-
-    def assignments() -> Iterator[str]:
-        yield from (word.text.partition("=")[0] for word in launch.args if "=" in (word.text or "") and word.text)
-
-    layers = [Layer(of_flags, flags)]
-    if recipe is not None:
-        if over_file == "assignments":
-            layers = [Layer(of_assignments, assignments)]
-        root = recipe.mapping
-        in_file = partial(_leaves, root) if root is not None else _no_names
-        layers.append(Layer(lambda name: _why(of_document(recipe, name), CONFIGURATION, here), in_file))
-
-    package = arguments.package
-    command = arguments.keys_for(launch.subcommand or "train")
-    newest = run.choices[package].newest if package in run.choices else ""
-
-    def default(name: str, release: str) -> Said:
-        if not (release or newest):
-            return Unknown(NO_RELEASE, here)
-        known = defaults_of(package, command, release or newest)
-        if name not in known and name.partition(".")[0] in known:
-            return Unknown(NO_DEFAULT)  # a part of a block
-        return _default(known[name]) if name in known else ABSENT
-
-    return Config(run.framework, tuple(layers), default)
-
-
-def _assigned(words: tuple[Word, ...], name: str, location: Callable[[int, int], Location]) -> Said:
-    """What `key=value` says of a name: the last one counts, and a word that nobody knows hides those before it."""
-    found: Said = ABSENT
-    for word in words:
-        key, equal, value = (word.raw.lstrip("\"'") if word.text is None else word.text).partition("=")
-        if word.text is None and not (equal and key.replace(".", "_").isidentifier()):
-            found = Unknown(HIDDEN, location(word.start, word.end))
-        elif equal and key == name:
-            found = Setting(UNKNOWN if word.text is None else value, "flag", location(word.start, word.end))
-    return found
-
-
-def _leaves(root: Mapping, above: str = "") -> Iterator[str]:
-    """The dotted keys of a document that hold a value; of lists the key alone."""
-    for entry in root.entries:
-        name = f"{above}{entry.key.value}"
-        if isinstance(entry.value, Mapping) and entry.value.entries:
-            yield from _leaves(entry.value, f"{name}.")
-        else:
-            yield name
-
-
-# -- flags of argparse -------------------------------------------------------------------------------------------------
-
-
-def _of_flags(run: Run) -> Config:
-    """OpenRLHF: what its parser makes of the command line."""
-    from trl_lint.run.readers.openrlhf import OpenRLHFRun, arguments_in, flags_of, run_or_reason
-
-    found, here = run_or_reason(run.launch, run.project), run.launch.location
-    if not isinstance(found, OpenRLHFRun):
-        return _nothing(run.framework, found or NOT_KNOWN, here)
-    if found.own is None and "openrlhf" not in found.choices:
-        return _nothing(run.framework, NO_RELEASE, here)
-    newest = found.choices["openrlhf"].newest if "openrlhf" in found.choices else ""
-    arguments = arguments_in(found, newest)
-    if arguments is None or flags_of(found, newest) is None:
-        return _nothing(run.framework, NO_RELEASE, here)
-    source = run.launch.source
-
-    def given(name: str) -> Said:
-        flag = f"--{name}"
-        word = arguments.words.get(flag)
-        if word is not None:
-            value = arguments.values.get(flag, UNKNOWN)
-            return Setting(value, "flag", source.location(word.start, word.end))
-        return Unknown(HIDDEN, here) if arguments.hidden else ABSENT
-
-    def default(name: str, release: str) -> Said:
-        known = (flags_of(found, release or newest) or {}).get(f"--{name}")
-        if known is None:
-            return ABSENT
-        return Unknown(NO_DEFAULT) if isinstance(known.default, Missing) else Setting(known.default, "default", None)
-
-    return Config(run.framework, (Layer(given, lambda: (flag[2:] for flag in arguments.words)),), default)
-
-
-# -- Hydra -------------------------------------------------------------------------------------------------------------
-
-
-def _of_verl(run: Run) -> Config:
-    """verl: the overrides over the composed config of the release, or of the project itself."""
-    from trl_lint.run.readers.hydra import find
-    from trl_lint.run.readers.verl import VerlRun, place_of, run_or_reason
-
-    found, here = run_or_reason(run.launch, run.project), run.launch.location
-    if not isinstance(found, VerlRun):
-        return _nothing(run.framework, found or NOT_KNOWN, here)
-    if found.own is None and "verl" not in found.choices:
-        return _nothing(run.framework, NO_RELEASE, here)
-    newest = found.choices["verl"].newest if "verl" in found.choices else ""
-    trees = {newest: found.composed(newest)}
-    if trees[newest] is None:
-        return _nothing(run.framework, CONFIGURATION, here)
-    places = {override.key: place_of(override, run.launch) for override in found.line.overrides}
-    unsure = next((override for override in found.line.overrides if not override.is_certain), None)
-
-    def read(name: str, release: str) -> Said:
-        release = release or newest
-        if release not in trees:
-            trees[release] = found.composed(release)
-        tree = trees[release]
-        value = find(tree, name) if tree is not None else UNKNOWN
-        if isinstance(value, Missing):
-            return _why(value, NO_DEFAULT, places.get(name))
-        return Unknown(CONFIGURATION) if isinstance(value, (dict, list)) else Setting(value, "default", None)
-
-    def given(name: str) -> Said:
-        if name not in places:
-            return ABSENT if unsure is None else Unknown(HIDDEN, place_of(unsure, run.launch))
-        said = read(name, newest)
-        if isinstance(said, Setting):
-            return said._replace(origin="flag", location=places[name])
-        return Unknown(HIDDEN, places[name])
-
-    return Config(run.framework, (Layer(given, lambda: places),), read)
+def _answer(name: str, found: Said) -> asked.Answer:
+    """What an option is, as an answer to somebody who asks why."""
+    if isinstance(found, Unknown):
+        return asked.Answer(
+            "value", name, f"not known: {found.reason}", found.place, False, _REMEDIES.get(found.reason, "")
+        )
+    if found is ABSENT:
+        return asked.Answer("unset", name, "not set: its default counts")
+    if found.is_known:
+        return asked.Answer("value", name, f"{found.value!r} ({found.origin})", found.location)
+    remedy = "write the value itself there"
+    return asked.Answer("value", name, f"not known: the {found.origin} computes it", found.location, False, remedy)

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from trl_lint.coverage import NOT_PLAIN
 from trl_lint.finding import Location
 from trl_lint.missing import ABSENT, Missing
-from trl_lint.project.effective import Setting, Unknown, of_document
-from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-from trl_lint.run.config import Config, config_of
+from trl_lint.run.config import Config
+from trl_lint.run.effective import Setting, Unknown, of_document
+from trl_lint.run.runs import Run
 
 PACKAGES = ("trl", "transformers", "accelerate", "deepspeed", "peft", "vllm", "openrlhf", "verl", "torch")
 _OVERRIDE = regex(r"(?P<name>[+~]{0,2}[A-Za-z_][\w.@/]*)=(?P<value>.*)", re.DOTALL)
@@ -44,7 +44,7 @@ def values_of(run: Run, everything: bool = False) -> list[Line]:
     With `everything`, those as well, and every field that nobody sets, without a place. Where nobody knows what reads
     the words of a command, the words are shown as they are.
     """
-    config = config_of(run)
+    config = run.config
     versions = run.choices.newest(("trl", "transformers"))
     signature = run.signature(versions) if everything else None
     names = {*config.names(), *(signature.parameters if signature is not None else ())}

@@ -18,6 +18,7 @@ from trl_lint.knowledge.histories import positions
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.environment import Environment
+from trl_lint.project.launch_table import all_launches
 from trl_lint.project.launches import Launch
 from trl_lint.project.stack import Choice, Choices
 from trl_lint.records import NamedTuple
@@ -71,7 +72,7 @@ def changes(project: Project, before: Project, asked: Iterable[str]) -> Iterator
                 yield from _in_document(document, between, project)
         except (OSError, SourceError):
             continue  # reported where the file is checked
-    for launch in project.launches():
+    for launch in all_launches(project):
         if launch.source.path in set(wanted) and not launch.is_documentation:
             path = launch.source.path
             yield from _in_launch(launch, Between(before.environment(path), project.environment(path)), project)

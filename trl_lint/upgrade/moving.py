@@ -18,8 +18,10 @@ from trl_lint.knowledge.releases import installable, known_packages, newest
 from trl_lint.knowledge.requirements import judged
 from trl_lint.project import Project, find_root
 from trl_lint.project.inventory import Facts, overviews
+from trl_lint.project.launch_table import all_launches
 from trl_lint.project.stack import PACKAGES
 from trl_lint.records import NamedTuple
+from trl_lint.run.runs import all_runs
 from trl_lint.sources import Files, SourceError, SourceFile
 from trl_lint.upgrade.decision import KINDS, Decision
 from trl_lint.upgrade.defaults import Change, changes, decisions_on_defaults, findings_of_defaults
@@ -68,7 +70,7 @@ def used_packages(projects: Iterable[Project], asked: Iterable[str]) -> list[Use
         for pin in (pin for manifest in project.manifests if manifest.path in paths for pin in manifest.pins):
             if pin.kind not in OUTSIDE:
                 specifiers.setdefault(pin.package, set()).add(pin.specifier)
-        for launch in (one for one in project.launches() if one.source.path in paths):
+        for launch in (one for one in all_launches(project) if one.source.path in paths):
             for name in (launch.launcher, (launch.module or "").partition(".")[0]):
                 found.setdefault(name, [])
     known = set(known_packages())
@@ -245,7 +247,7 @@ def _key(finding: Finding, files: Files) -> object:
 
 
 def _count_runs(result: Result) -> int:
-    return sum(len(project.runs) for project in result.projects)
+    return sum(len(all_runs(project)) for project in result.projects)
 
 
 def _on_code(findings: Sequence[Finding]) -> Iterator[Decision]:

@@ -10,10 +10,10 @@ from trl_lint.knowledge.arithmetic import GroupRule, group_rule_of_command
 from trl_lint.knowledge.command_keys import default_of
 from trl_lint.knowledge.families import Arguments, arguments_of
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
-from trl_lint.project.effective import Setting, of_default
-from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
+from trl_lint.run.effective import Setting, of_default
 from trl_lint.run.readers.command_words import Given, words_of
+from trl_lint.run.runs import Run
 from trl_lint.sources.shell import Word
 
 _BATCH, _ACCUMULATION = "per_device_train_batch_size", "gradient_accumulation_steps"

@@ -9,12 +9,12 @@ from trl_lint.checks.rule import Site
 from trl_lint.knowledge.rewards import reward_calls
 from trl_lint.memos import per_module
 from trl_lint.project import Project
-from trl_lint.project.columns import Columns, columns_of
-from trl_lint.project.trainercall import is_absent, trainers_by_call
 from trl_lint.python.guards import last_name
 from trl_lint.python.module import FunctionNode, PythonModule, nodes_in, own_nodes
 from trl_lint.python.reaching import Place, place_of
 from trl_lint.records import NamedTuple
+from trl_lint.run.columns import Columns, columns_of
+from trl_lint.run.trainer import is_absent, trainers_by_call
 
 # Methods of texts that lists do not have.
 _OF_TEXTS = frozenset(

@@ -6,13 +6,13 @@ import re
 from collections.abc import Callable
 
 from trl_lint.missing import UNKNOWN
-from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import Line, TrainerCall
-from trl_lint.project.trainercall.made import Made
-from trl_lint.project.trainercall.models import MERGES, is_handed_on, loader, only
-from trl_lint.project.trainercall.possible_changes import receivers
-from trl_lint.project.trainercall.running import value_in
 from trl_lint.python.module import mentions
+from trl_lint.run.runs import Run
+from trl_lint.run.trainer import Line, TrainerCall
+from trl_lint.run.trainer.made import Made
+from trl_lint.run.trainer.models import MERGES, is_handed_on, loader, only
+from trl_lint.run.trainer.possible_changes import receivers
+from trl_lint.run.trainer.running import value_in
 
 _CLASS = "ForSequenceClassification"
 # What a `LoraConfig` trains besides its targets.

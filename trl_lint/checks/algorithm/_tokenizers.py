@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import Line, TrainerCall, is_absent
-from trl_lint.project.trainercall.models import is_handed_on, is_name, loader, only, possible_lines
-from trl_lint.project.trainercall.running import value_in
+from trl_lint.run.runs import Run
+from trl_lint.run.trainer import Line, TrainerCall, is_absent
+from trl_lint.run.trainer.models import is_handed_on, is_name, loader, only, possible_lines
+from trl_lint.run.trainer.running import value_in
 
 # What may be set on a tokenizer, and it ends texts, and renders chats, as that of its model does.
 HARMLESS = frozenset({"pad_token", "pad_token_id", "padding_side", "truncation_side", "model_max_length"})

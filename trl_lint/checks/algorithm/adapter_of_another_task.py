@@ -11,12 +11,12 @@ from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding
 from trl_lint.knowledge.models import model_of
-from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import Line, TrainerCall
-from trl_lint.project.trainercall.made import Made
-from trl_lint.project.trainercall.models import is_handed_on, is_name, only, possible_lines
-from trl_lint.project.trainercall.running import value_in
 from trl_lint.regexes import regex
+from trl_lint.run.runs import Run
+from trl_lint.run.trainer import Line, TrainerCall
+from trl_lint.run.trainer.made import Made
+from trl_lint.run.trainer.models import is_handed_on, is_name, only, possible_lines
+from trl_lint.run.trainer.running import value_in
 
 # PEFT asks a model of this task for `prepare_inputs_for_generation` (peft_model.py of 0.7.1 to 0.21.2). Up to
 # transformers 4.51.3 every model has it; from 4.52.1 on only those that generate.

@@ -12,12 +12,12 @@ from trl_lint.finding import Finding
 from trl_lint.knowledge.architectures import always_adapted
 from trl_lint.knowledge.models import family_of
 from trl_lint.knowledge.ranges import holds
-from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import Line, TrainerCall, is_absent
-from trl_lint.project.trainercall.configs import field_in
-from trl_lint.project.trainercall.made import Made
-from trl_lint.project.trainercall.models import checkpoint, has_own_layers, is_name, loader, only, possible_lines
-from trl_lint.project.trainercall.running import value_in
+from trl_lint.run.runs import Run
+from trl_lint.run.trainer import Line, TrainerCall, is_absent
+from trl_lint.run.trainer.configs import field_in
+from trl_lint.run.trainer.made import Made
+from trl_lint.run.trainer.models import checkpoint, has_own_layers, is_name, loader, only, possible_lines
+from trl_lint.run.trainer.running import value_in
 
 # Each of them raises a ValueError: read in 1.14.2, where none does without Liger, 1.15.0 and 1.16.0.
 _TRAINERS = frozenset({"trl.SFTTrainer", "trl.DPOTrainer", "trl.GRPOTrainer", "trl.KTOTrainer", "trl.RLOOTrainer"})

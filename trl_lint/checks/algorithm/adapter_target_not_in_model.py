@@ -16,9 +16,9 @@ from trl_lint.knowledge.histories import releases
 from trl_lint.memos import per_module
 from trl_lint.project import Project
 from trl_lint.project.stack import environment_at
-from trl_lint.project.trainercall import Line, Made, TrainerCall, is_absent, trainer_calls
 from trl_lint.python.module import PythonModule
 from trl_lint.records import NamedTuple
+from trl_lint.run.trainer import Line, Made, TrainerCall, is_absent, trainer_calls
 from trl_lint.words import listed
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Adapter(NamedTuple):
     @property
     def has_own_layers(self) -> bool:
         """Whether nobody has put anything into the model."""
-        from trl_lint.project.trainercall.models import has_own_layers
+        from trl_lint.run.trainer.models import has_own_layers
 
         return all(map(has_own_layers, self.lines))
 
@@ -134,7 +134,7 @@ def _adapters(call: TrainerCall) -> Iterator[Adapter]:
 
 def _identifier(line: Line, call: TrainerCall) -> str:
     """The id of the model that a line begins with, "" where it is not known or does not tell the class."""
-    from trl_lint.project.trainercall.models import checkpoint
+    from trl_lint.run.trainer.models import checkpoint
 
     found = checkpoint(line, call)
     return found[0].value if len(found) == 1 and isinstance(found[0].value, str) else ""

@@ -12,10 +12,10 @@ from trl_lint.knowledge.api import resolve, signature
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.presence import points_of_parameter
 from trl_lint.knowledge.trainer_arguments import field_read_by, fields_read
-from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import TrainerCall
-from trl_lint.project.trainercall.made import Made
-from trl_lint.project.trainercall.models import is_handed_on, only
+from trl_lint.run.runs import Run
+from trl_lint.run.trainer import TrainerCall
+from trl_lint.run.trainer.made import Made
+from trl_lint.run.trainer.models import is_handed_on, only
 
 
 class ArgumentsOfAnotherTrainer(TrainerRule):

@@ -11,10 +11,10 @@ from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.arithmetic import GroupRule, group_rule
 from trl_lint.missing import UNKNOWN, Missing
 from trl_lint.project import Project
-from trl_lint.project.effective import Setting
 from trl_lint.project.launches import Launch
-from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
+from trl_lint.run.effective import Setting, without_reason
+from trl_lint.run.runs import Run
 
 _TRAIN = (
     "num_generations", "per_device_train_batch_size", "gradient_accumulation_steps", "steps_per_generation",
@@ -58,7 +58,7 @@ class BatchNotDivisibleByGenerations(Rule):
 
     def _check_command(self, run: Run) -> Iterator[Finding]:
         """The same with the commands of a framework that takes flags."""
-        if run.config or run.launch.program is None:
+        if run.arguments_class or run.launch.program is None:
             return
         from trl_lint.checks.algorithm._command_groups import sized_command
 
@@ -77,7 +77,7 @@ class BatchNotDivisibleByGenerations(Rule):
 
     def _check_groups(self, run: Run) -> Iterator[Finding]:
         """Whole groups of generations, with the commands of TRL that check twice."""
-        if run.config not in ("trl.GRPOConfig", "trl.RLOOConfig") or "trl" not in run.choices:
+        if run.arguments_class not in ("trl.GRPOConfig", "trl.RLOOConfig") or "trl" not in run.choices:
             return
         yield from self._finding(run, "trl", lambda version: self._fault(run, version))
 
@@ -109,13 +109,13 @@ class BatchNotDivisibleByGenerations(Rule):
         )
 
     def _fault(self, run: Run, version: str) -> tuple[Fault | None, Reader | None]:
-        rule = group_rule(run.config, version)
+        rule = group_rule(run.arguments_class, version)
         if rule is None or not uses_trainer(run, rule.trainer):
             return None, None
         versions = {**run.choices.newest(("trl", "transformers")), "trl": version}
 
         def read(name: str) -> Setting | Missing:
-            return run.effective(name, versions)
+            return without_reason(run.config.at(versions).final(name))
 
         return find_fault(rule, read, processes_of(run), run), read
 

@@ -9,14 +9,14 @@ from trl_lint.checks.algorithm._reward_models import adapter_config, leaves_alon
 from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.verdict import judge_pins, level_in
 from trl_lint.finding import Finding
-from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import Line, TrainerCall
-from trl_lint.project.trainercall.facts import Thing, argument_of
-from trl_lint.project.trainercall.made import Made
-from trl_lint.project.trainercall.models import is_handed_on, is_name, loader, only, possible_lines
-from trl_lint.project.trainercall.running import is_on, value_in
 from trl_lint.python.module import mentions
 from trl_lint.regexes import regex
+from trl_lint.run.runs import Run
+from trl_lint.run.trainer import Line, TrainerCall
+from trl_lint.run.trainer.facts import Thing, argument_of
+from trl_lint.run.trainer.made import Made
+from trl_lint.run.trainer.models import is_handed_on, is_name, loader, only, possible_lines
+from trl_lint.run.trainer.running import is_on, value_in
 
 # GRPOTrainer that does not make the input of the first layer require gradients: read in 0.14.0, 0.15.2 and 0.16.0,
 # which does. Run with 0.15.2, 0.24.0 and 0.29.1 on a model of one layer.

@@ -10,11 +10,11 @@ from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.columns import Alone, Needs, trainer_columns
 from trl_lint.project import Project
-from trl_lint.project.columns import Columns, columns_of
 from trl_lint.project.environment import Environment
 from trl_lint.project.stack import environment_at
-from trl_lint.project.trainercall import Options, TrainerCall, is_absent, literals, trainer_calls
 from trl_lint.python.module import PythonModule
+from trl_lint.run.columns import Columns, columns_of
+from trl_lint.run.trainer import Options, TrainerCall, is_absent, literals, trainer_calls
 from trl_lint.words import listed
 
 _MOST_SHOWN = 6  # names in a message, which counts the others

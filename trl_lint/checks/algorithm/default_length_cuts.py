@@ -9,15 +9,15 @@ from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.verdict import judge_releases, level_in
 from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.ranges import holds
-from trl_lint.project.runs import Run
 from trl_lint.project.stack import Choices
-from trl_lint.project.trainercall import Line, TrainerCall, is_absent
-from trl_lint.project.trainercall.configs import field_in, is_said
-from trl_lint.project.trainercall.made import Made
-from trl_lint.project.trainercall.models import is_handed_on, loader, only, possible_lines
-from trl_lint.project.trainercall.running import possible_in, value_in
 from trl_lint.python.module import mentions
 from trl_lint.regexes import regex
+from trl_lint.run.runs import Run
+from trl_lint.run.trainer import Line, TrainerCall, is_absent
+from trl_lint.run.trainer.configs import field_in, is_said
+from trl_lint.run.trainer.made import Made
+from trl_lint.run.trainer.models import is_handed_on, loader, only, possible_lines
+from trl_lint.run.trainer.running import possible_in, value_in
 
 _TEXTS = frozenset(
     f"trl.{name}Trainer" for name in ("SFT", "DPO", "KTO", "ORPO", "CPO", "BCO", "Reward")

@@ -12,15 +12,15 @@ from trl_lint.checks.verdict import Level, Verdict, judge_pins
 from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.models import habit_of
 from trl_lint.memos import per_module
-from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import Line, TrainerCall, is_absent
-from trl_lint.project.trainercall.lines import lines_of
-from trl_lint.project.trainercall.made import Change
-from trl_lint.project.trainercall.models import is_handed_on, only, possible_lines
-from trl_lint.project.trainercall.running import holds_in, value_in
 from trl_lint.python.guards import key_of, last_name
 from trl_lint.python.module import PythonModule, mentions
 from trl_lint.regexes import regex
+from trl_lint.run.runs import Run
+from trl_lint.run.trainer import Line, TrainerCall, is_absent
+from trl_lint.run.trainer.lines import lines_of
+from trl_lint.run.trainer.made import Change
+from trl_lint.run.trainer.models import is_handed_on, only, possible_lines
+from trl_lint.run.trainer.running import holds_in, value_in
 
 # SFTTrainer makes transformers' collator, which sets all labels that are the pad token to -100: read in 0.9.6, 0.12.2,
 # 0.15.2 and 0.16.0. 0.16.1 has one of its own, which goes by the lengths.

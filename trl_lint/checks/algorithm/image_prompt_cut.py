@@ -11,13 +11,13 @@ from trl_lint.checks.verdict import judge_releases, level_in
 from trl_lint.finding import Finding
 from trl_lint.knowledge.models import family_of
 from trl_lint.knowledge.ranges import holds
-from trl_lint.project.columns import columns_of
-from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import TrainerCall
-from trl_lint.project.trainercall.configs import field_in, is_said
-from trl_lint.project.trainercall.models import only
 from trl_lint.python.module import mentions
 from trl_lint.regexes import regex
+from trl_lint.run.columns import columns_of
+from trl_lint.run.runs import Run
+from trl_lint.run.trainer import TrainerCall
+from trl_lint.run.trainer.configs import field_in, is_said
+from trl_lint.run.trainer.models import only
 
 # Releases that take images and cut the prompt. Read in grpo_trainer.py of 0.20.0 to 0.25.1 (0.19.1 takes none, 0.26.0
 # cuts nothing) and in rloo_trainer.py of 0.22.0 to 0.26.2 (the same of 0.21.0 and 0.27.0).

@@ -9,14 +9,14 @@ from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, s
 from trl_lint.checks.algorithm._reward_models import adapter_config, is_by_hand, leaves_alone
 from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.models import model_of
-from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import Line, TrainerCall
-from trl_lint.project.trainercall.made import Change, Made
-from trl_lint.project.trainercall.models import is_handed_on, loader, only, possible_lines
-from trl_lint.project.trainercall.running import holds_in, value_in
 from trl_lint.python.guards import last_name
 from trl_lint.python.module import mentions
 from trl_lint.regexes import regex
+from trl_lint.run.runs import Run
+from trl_lint.run.trainer import Line, TrainerCall
+from trl_lint.run.trainer.made import Change, Made
+from trl_lint.run.trainer.models import is_handed_on, loader, only, possible_lines
+from trl_lint.run.trainer.running import holds_in, value_in
 
 # Parts of the names of embeddings and output layers: embed_tokens, wte, word_embeddings, embed_in, lm_head, embed_out.
 _EMBEDDINGS = ("embed", "wte", "lm_head", "head", "score", "shared")

@@ -12,14 +12,14 @@ from trl_lint.finding import Finding
 from trl_lint.knowledge.architectures import has_training_template
 from trl_lint.knowledge.models import habit_of
 from trl_lint.knowledge.ranges import holds
-from trl_lint.project.columns import columns_of
-from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import Line, TrainerCall
-from trl_lint.project.trainercall.made import Made
-from trl_lint.project.trainercall.models import only
-from trl_lint.project.trainercall.running import is_on, possible_in, value_in
 from trl_lint.python.module import mentions
 from trl_lint.regexes import regex
+from trl_lint.run.columns import columns_of
+from trl_lint.run.runs import Run
+from trl_lint.run.trainer import Line, TrainerCall
+from trl_lint.run.trainer.made import Made
+from trl_lint.run.trainer.models import only
+from trl_lint.run.trainer.running import is_on, possible_in, value_in
 
 # From here on SFTTrainer takes a template with marks of its own in the place of one that it knows, and refuses all
 # others without. Read in 0.29.1, 1.0.0, 1.1.0, 1.9.2 and 1.16.0.

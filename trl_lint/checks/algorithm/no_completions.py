@@ -8,13 +8,13 @@ from trl_lint.checks._trainer_rule import FieldTrainerRule, also_at, first_found
 from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.verdict import judge_pins, level_in
 from trl_lint.finding import Finding
-from trl_lint.project.columns import columns_of
-from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import TrainerCall, is_absent
-from trl_lint.project.trainercall.models import only
-from trl_lint.project.trainercall.running import is_on, possible_in, value_in
 from trl_lint.python.module import mentions
 from trl_lint.regexes import regex
+from trl_lint.run.columns import columns_of
+from trl_lint.run.runs import Run
+from trl_lint.run.trainer import TrainerCall, is_absent
+from trl_lint.run.trainer.models import only
+from trl_lint.run.trainer.running import is_on, possible_in, value_in
 
 # The collator looks for a mask that only pairs of prompt and completion get: read in 0.17.0, 0.19.1, 0.24.0, 0.29.1,
 # 1.9.2 and 1.16.0. Run with 0.24.0 and 0.29.1: no label is masked.

@@ -11,14 +11,14 @@ from trl_lint.checks.verdict import Verdict, judge_pins, judge_releases, level_i
 from trl_lint.finding import Finding
 from trl_lint.knowledge.ranges import holds
 from trl_lint.missing import UNKNOWN
-from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import Line, TrainerCall
-from trl_lint.project.trainercall.configs import field_in
-from trl_lint.project.trainercall.made import Made, Options
-from trl_lint.project.trainercall.models import is_handed_on, is_name, loader, only, possible_lines
-from trl_lint.project.trainercall.running import value_in
 from trl_lint.python.module import mentions
 from trl_lint.regexes import regex
+from trl_lint.run.runs import Run
+from trl_lint.run.trainer import Line, TrainerCall
+from trl_lint.run.trainer.configs import field_in
+from trl_lint.run.trainer.made import Made, Options
+from trl_lint.run.trainer.models import is_handed_on, is_name, loader, only, possible_lines
+from trl_lint.run.trainer.running import value_in
 
 # The collator gets positions only with flash attention (`return_position_ids`), in one row without padding. Read in
 # 0.19.0, 0.19.1, 0.20.0, 0.21.0, 0.22.2 and 0.23.0; 0.18.2 does not pack so, and 0.23.1 always gives them.

@@ -10,11 +10,11 @@ from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding
 from trl_lint.knowledge.models import habit_of
-from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import TrainerCall, is_absent
 from trl_lint.python.module import mentions
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.run.runs import Run
+from trl_lint.run.trainer import TrainerCall, is_absent
 
 # What may be set on a tokenizer that has no pad token after that either.
 _HARMLESS = frozenset({"padding_side", "truncation_side", "model_max_length", "chat_template", "add_eos_token"})

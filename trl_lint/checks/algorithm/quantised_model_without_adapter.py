@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, seen_at
 from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.finding import Finding
-from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import TrainerCall
-from trl_lint.project.trainercall.facts import argument_of
-from trl_lint.project.trainercall.models import Quantised, has_adapter, is_name, possible_lines, quantised
 from trl_lint.python.module import mentions
 from trl_lint.regexes import regex
+from trl_lint.run.runs import Run
+from trl_lint.run.trainer import TrainerCall
+from trl_lint.run.trainer.facts import argument_of
+from trl_lint.run.trainer.models import Quantised, has_adapter, is_name, possible_lines, quantised
 
 # Those whose constructor is that of `transformers.Trainer` in every release.
 _TRAINERS = frozenset(

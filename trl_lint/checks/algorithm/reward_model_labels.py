@@ -10,12 +10,12 @@ from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding
 from trl_lint.knowledge.models import model_of
-from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import Line, TrainerCall
-from trl_lint.project.trainercall.made import Made
-from trl_lint.project.trainercall.models import is_handed_on, only, possible_lines
-from trl_lint.project.trainercall.running import value_in
 from trl_lint.regexes import regex
+from trl_lint.run.runs import Run
+from trl_lint.run.trainer import Line, TrainerCall
+from trl_lint.run.trainer.made import Made
+from trl_lint.run.trainer.models import is_handed_on, only, possible_lines
+from trl_lint.run.trainer.running import value_in
 
 # RewardTrainer refuses a model with another number: read in 0.28.0, 0.29.0, 0.29.1, 1.9.2 and 1.16.0. Before, it takes
 # the mean over all outputs without a word.

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, seen_at
 from trl_lint.checks._trainers import HF_TRAINERS
 from trl_lint.finding import Finding
-from trl_lint.project.columns import columns_of
-from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import TrainerCall, is_absent
-from trl_lint.project.trainercall.made import Made, Options
-from trl_lint.project.trainercall.models import is_handed_on, only
-from trl_lint.project.trainercall.running import possible_in, setting_of, value_in
 from trl_lint.python.module import mentions
 from trl_lint.regexes import regex
+from trl_lint.run.columns import columns_of
+from trl_lint.run.runs import Run
+from trl_lint.run.trainer import TrainerCall, is_absent
+from trl_lint.run.trainer.made import Made, Options
+from trl_lint.run.trainer.models import is_handed_on, only
+from trl_lint.run.trainer.running import possible_in, setting_of, value_in
 
 # Those that group prompts by the sampler: most releases refuse a stream altogether, which TRL402 tells.
 _TOLD_ELSEWHERE = frozenset({"trl.GRPOTrainer", "trl.RLOOTrainer"})

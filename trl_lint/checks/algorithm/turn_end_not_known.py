@@ -11,12 +11,12 @@ from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.verdict import judge_pins, level_in
 from trl_lint.finding import Finding
 from trl_lint.knowledge.models import habit_of
-from trl_lint.project.columns import Columns, columns_of
-from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import TrainerCall, is_absent
-from trl_lint.project.trainercall.running import possible_in
 from trl_lint.python.module import mentions
 from trl_lint.regexes import regex
+from trl_lint.run.columns import Columns, columns_of
+from trl_lint.run.runs import Run
+from trl_lint.run.trainer import TrainerCall, is_absent
+from trl_lint.run.trainer.running import possible_in
 
 # The field came with it (sft_trainer.py of 0.17.0); no release looks at the template of a tokenizer for itself.
 _HAS_FIELD = ">=0.17.0"

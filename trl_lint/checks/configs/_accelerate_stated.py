@@ -24,7 +24,7 @@ from trl_lint.knowledge.conditions import Condition, releases_of
 from trl_lint.knowledge.configs import launch_options, option_of
 from trl_lint.missing import Missing
 from trl_lint.project.documents import Document
-from trl_lint.project.effective import of_default
+from trl_lint.run.effective import of_default
 from trl_lint.sources.nodes import Entry, Scalar, value_of
 from trl_lint.sources.nodes import Mapping as Tree
 from trl_lint.sources.placeholders import is_blank

@@ -8,7 +8,7 @@ from trl_lint.knowledge.bugs import Entry
 from trl_lint.knowledge.condition_language import World
 from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.project.documents import Document
-from trl_lint.project.effective import Setting, of_default, of_document
+from trl_lint.run.effective import Setting, of_default, of_document
 
 
 class OfDocument:

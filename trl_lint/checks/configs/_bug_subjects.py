@@ -17,11 +17,10 @@ from trl_lint.knowledge.condition_language import UNKNOWN, Block, World
 from trl_lint.knowledge.condition_names import dotted_names
 from trl_lint.missing import ABSENT, Missing
 from trl_lint.missing import UNKNOWN as UNKNOWN_VALUE
-from trl_lint.project.effective import Said, Setting, Unknown, as_bool, as_number, of_default, of_document
-from trl_lint.project.runs import Run
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument
-from trl_lint.run.config import Config
+from trl_lint.run.effective import Said, Setting, Unknown, as_bool, as_number, of_default, of_document
+from trl_lint.run.runs import Run
 
 _PACKAGES = ("trl", "transformers")
 _BITS = {"4bit": 4, "8bit": 8, "none": 0}
@@ -58,7 +57,7 @@ class RunFacts:
         return known() if known is not None else UNKNOWN
 
     def place(self, name: str) -> Location | None:
-        from trl_lint.project.sharding import zero_stage
+        from trl_lint.run.sharding import zero_stage
 
         if name == "num_processes":
             said = self.run.processes
@@ -77,7 +76,7 @@ class RunFacts:
         return said.integer if isinstance(said, Setting) and said.integer is not None else UNKNOWN
 
     def _zero_stage(self) -> object:
-        from trl_lint.project.sharding import zero_stage
+        from trl_lint.run.sharding import zero_stage
 
         said = zero_stage(self.run)
         if isinstance(said, Setting):
@@ -125,11 +124,10 @@ class RunFacts:
     @cached_property
     def _model(self) -> tuple[str, Location | None]:
         from trl_lint.checks._run_models import trained_model
-        from trl_lint.run.config import config_of
 
         if self.run.script is not None and self.run.framework in _PACKAGES:
             return trained_model(self.run)
-        said = config_of(self.run).setting("model")
+        said = self.run.config.setting("model")
         return (said.value, said.location) if isinstance(said, Setting) and isinstance(said.value, str) else ("", None)
 
 
@@ -193,8 +191,8 @@ class TrainerFacts(RunFacts):
 
     def _loaded_in_bits(self) -> object:
         """4 or 8, 0 for no quantisation that transformers does while it loads."""
-        from trl_lint.project.trainercall import trainers_by_call
-        from trl_lint.project.trainercall.models import possible_lines, quantised
+        from trl_lint.run.trainer import trainers_by_call
+        from trl_lint.run.trainer.models import possible_lines, quantised
 
         given = self._speaker.given
         call = getattr(given, "call", None)
@@ -246,14 +244,13 @@ class OfProgram:
 
     def __init__(self, run: Run, places: tuple[str, ...]) -> None:
         from trl_lint.checks.configs._asserts import program_place
-        from trl_lint.run.config import config_of
 
         self.run = run
         self.places = places
         self.location = program_place(run.launch)
         self.leaning: set[str] = set()
         self._is_open = any(word.several for word in run.launch.args)
-        self._config = _of_overrides(run) or config_of(run)
+        self._config = run.config
         self._facts = RunFacts(run)
 
     def world(self, entry: Entry, versions: dict[str, str]) -> World:
@@ -279,33 +276,6 @@ class OfProgram:
             return self._facts.place(name[:-2])
         said = self._config.given(name)
         return said.location if isinstance(said, Setting) else None
-
-
-def _of_overrides(run: Run) -> Config | None:
-    """The overrides of a command of verl whose config no release ships in one piece; None for all else."""
-    from trl_lint.coverage import CONFIGURATION
-    from trl_lint.run.config import Config, Layer
-    from trl_lint.run.readers.verl import place_of, read_run
-
-    found = read_run(run.launch, run.project) if run.framework == "verl" else None
-    if found is None or found.own is not None or "verl" not in found.choices:
-        return None
-    if found.over is not None or found.composed(found.choices["verl"].newest) is not None:
-        return None
-    launch, overrides = run.launch, {override.key: override for override in found.line.overrides}
-    is_whole = all(override.is_certain for override in found.line.overrides)
-
-    unknown = Unknown(CONFIGURATION)
-
-    def given(name: str) -> Said:
-        said = overrides.get(name)
-        if said is None:
-            around = any(key.startswith(f"{name}.") or name.startswith(f"{key}.") for key in overrides)
-            return ABSENT if is_whole and not around else unknown
-        is_plain = said.value is not None and not said.is_container and not said.sign and said.is_certain
-        return Setting(said.value if is_plain else UNKNOWN_VALUE, "flag", place_of(said, launch))
-
-    return Config("verl", (Layer(given, lambda: overrides),), lambda name, release: unknown)
 
 
 class OfCall:
@@ -371,7 +341,7 @@ def subjects_of(run: Run) -> Iterator[OfTrainer | OfProgram]:
         yield OfProgram(run, (f"{arguments.package} {arguments.keys_for(launch.subcommand or 'train')}",))
     elif run.framework in ("verl", "openrlhf"):
         yield OfProgram(run, places_of(_program(run)))
-    elif run.config:
+    elif run.arguments_class:
         from trl_lint.checks.configs._release_says import speakers
 
         found = list(speakers(run))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from trl_lint.checks.verdict import Verdict, judge_pins
 from trl_lint.knowledge.bugs import Entry, entries, indexed
 from trl_lint.project.environment import Environment
-from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
+from trl_lint.run.runs import Run
 
 
 class Near(NamedTuple):
@@ -39,9 +39,9 @@ def _near(environment: Environment) -> dict[str, list[Near]]:
 def may_concern(run: Run) -> bool:
     """Whether a row may concern a run that builds a trainer, by the class and the words of its files alone."""
     known = near(run.environment)
-    if not run.config or not known:
+    if not run.arguments_class or not known:
         return bool(known)
-    rows = [one for place, ones in known.items() if _is_about(place, run.config) for one in ones]
+    rows = [one for place, ones in known.items() if _is_about(place, run.arguments_class) for one in ones]
     return bool(rows) and any(not one.entry.words or _holds_word(run, one.entry.words) for one in rows)
 
 

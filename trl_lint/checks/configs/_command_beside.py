@@ -18,9 +18,9 @@ from trl_lint.knowledge.value_types import fits
 from trl_lint.missing import Missing
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
-from trl_lint.project.effective import of_default
 from trl_lint.project.launches import Launch
-from trl_lint.project.runs import read_quietly
+from trl_lint.run.effective import of_default
+from trl_lint.run.runs import read_quietly
 
 _TRANSFORMERS = "transformers"
 # The settings on which a fact rests.

@@ -26,13 +26,14 @@ from trl_lint.knowledge.families import arguments_of
 from trl_lint.memos import per_project
 from trl_lint.missing import UNKNOWN
 from trl_lint.project import Project
-from trl_lint.project.effective import as_bool, as_number
 from trl_lint.project.launches import Launch
 from trl_lint.project.stack import Choices
 from trl_lint.python.values import literal_of
 from trl_lint.records import NamedTuple
+from trl_lint.run.effective import as_bool, as_number
 from trl_lint.run.readers.argparse_flags import NUMBER, TRUTH, Arguments, Flag, is_readable, read_arguments
 from trl_lint.run.readers.command_words import Given, words_of
+from trl_lint.run.runs import run_of
 from trl_lint.sources.shell import Word
 from trl_lint.words import read_count
 
@@ -62,7 +63,7 @@ def read_command(launch: Launch, project: Project) -> CommandFlags | None:
     """The flags of a command; None where it has none, or a file gives settings that are not known."""
     if launch.program is None or launch.subcommand is None or launch.command.errors:
         return None
-    family = arguments_of(project.run_of(launch).framework)
+    family = arguments_of(run_of(launch, project).framework)
     if family is None or family.surplus == "ignored":
         return None
     given = words_of(launch, project)

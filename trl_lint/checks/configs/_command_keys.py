@@ -23,6 +23,7 @@ from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.run.readers.command_words import Given, words_of
+from trl_lint.run.runs import run_of, runs_with
 from trl_lint.sources import SourceError
 from trl_lint.sources.nodes import Entry, Sequence, find, value_of
 from trl_lint.sources.placeholders import is_marked
@@ -115,7 +116,7 @@ def readers_of(document: Document, arguments: Arguments, project: Project) -> se
     """The commands, as their keys are recorded, that certainly read a document."""
     return {
         arguments.keys_for(run.launch.subcommand)
-        for run in project.runs_with(document.path)
+        for run in runs_with(document.path, project)
         if run.launch.subcommand is not None and arguments_of(run.framework) is arguments and run.recipe is document
     }
 
@@ -124,7 +125,7 @@ def foreign_documents(launch: Launch, rule: Rule, project: Project) -> Iterator[
     """A file that a command is given, and that was written for another one."""
     if launch.program is None or launch.subcommand is None:
         return
-    run = project.run_of(launch)
+    run = run_of(launch, project)
     arguments = arguments_of(run.framework)
     if arguments is None or arguments.surplus == "ignored":
         return
@@ -164,7 +165,7 @@ def unknown_flags(launch: Launch, rule: Rule, project: Project) -> Iterator[Find
     """The flags of a command, or of the config file that stands for some, that none of its argument classes has."""
     if launch.program is None or launch.subcommand is None or launch.command.errors:
         return
-    arguments = arguments_of(project.run_of(launch).framework)
+    arguments = arguments_of(run_of(launch, project).framework)
     if arguments is None or arguments.surplus == "ignored":
         return
     given = words_of(launch, project) or Given(launch.args, launch)
@@ -237,7 +238,7 @@ def is_of_others(document: Document, arguments: Arguments, project: Project) -> 
     """Whether a document may be one for other classes: a key says so, and no command that a text holds reads it."""
     if not any(find(document.root, key) for key in arguments.unless_keys):
         return False
-    return not project.runs_with(document.path)
+    return not runs_with(document.path, project)
 
 
 def is_left_alone(arguments: Arguments, project: Project) -> bool:

@@ -12,9 +12,10 @@ from trl_lint.checks.verdict import Level, judge_config
 from trl_lint.knowledge.command_keys import choices_of
 from trl_lint.knowledge.families import arguments_of
 from trl_lint.project import Project
-from trl_lint.project.effective import Setting
 from trl_lint.project.launches import Launch
+from trl_lint.run.effective import Setting
 from trl_lint.run.readers.command_words import Given, words_of
+from trl_lint.run.runs import run_of
 from trl_lint.sources.placeholders import is_marked
 
 _MOST_VALUES = 12  # that a message lists
@@ -24,7 +25,7 @@ def refused_values(launch: Launch, rule: Rule, project: Project) -> Iterator[Pro
     """The flags of a command whose value is none of those that they take."""
     if launch.program is None or launch.subcommand is None or launch.command.errors:
         return
-    arguments = arguments_of(project.run_of(launch).framework)
+    arguments = arguments_of(run_of(launch, project).framework)
     if arguments is None:
         return
     command, choices = arguments.keys_for(launch.subcommand), project.environment(launch.source.path).choices

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from trl_lint.knowledge.condition_language import UNKNOWN, Block
-from trl_lint.project.effective import as_bool, as_number
+from trl_lint.run.effective import as_bool, as_number
 from trl_lint.sources.nodes import Mapping, Node, Scalar
 from trl_lint.sources.placeholders import is_marked
 

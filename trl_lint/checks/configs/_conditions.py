@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from trl_lint.knowledge.contradictions import Condition, Literal
 from trl_lint.missing import UNKNOWN, Missing
-from trl_lint.project.effective import Setting
+from trl_lint.run.effective import Setting
 
 Read = Callable[[str], "Setting | Missing"]
 

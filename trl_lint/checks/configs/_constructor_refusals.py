@@ -15,12 +15,12 @@ from trl_lint.knowledge.condition_names import deciding, words_in
 from trl_lint.knowledge.conditions import Condition, conditions_of, enum_defaults, has_conditions
 from trl_lint.knowledge.signatures import Signature
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
-from trl_lint.project.effective import of_default
 from trl_lint.project.stack import Choice, choices_at
 from trl_lint.python.guards import is_expected_to_fail
 from trl_lint.python.names import is_from
 from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
+from trl_lint.run.effective import of_default
 
 # The classes whose constructors are looked at: a test compares them with what is recorded.
 CLASSES = (

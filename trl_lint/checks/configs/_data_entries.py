@@ -10,8 +10,8 @@ from trl_lint import tracked
 from trl_lint.knowledge.families import Index, arguments_of_kind
 from trl_lint.knowledge.ranges import holds
 from trl_lint.project import Project
-from trl_lint.project.columns.files import JSON, read_rows
 from trl_lint.project.documents import Document
+from trl_lint.run.columns.files import JSON, read_rows
 
 
 def unfit(document: Document, name: str, table: Mapping[str, Any], path: str, project: Project) -> str:

@@ -18,8 +18,8 @@ from trl_lint.knowledge.families import Index, arguments_of_kind
 from trl_lint.memos import per_project
 from trl_lint.project import Project, is_larger
 from trl_lint.project.documents import Document
-from trl_lint.project.effective import Setting, of_document
 from trl_lint.project.links import linked_files
+from trl_lint.run.effective import Setting, of_document
 from trl_lint.sources.nodes import Entry, Scalar, Sequence
 from trl_lint.sources.placeholders import is_marked
 from trl_lint.words import nearest

@@ -16,10 +16,10 @@ from trl_lint.knowledge.families import DataList, arguments_of_kind
 from trl_lint.knowledge.ranges import holds
 from trl_lint.memos import per_project
 from trl_lint.project import Project
-from trl_lint.project.columns.files import JSON, read_rows
 from trl_lint.project.documents import Document
 from trl_lint.project.links import linked_files
 from trl_lint.records import NamedTuple
+from trl_lint.run.columns.files import JSON, read_rows
 from trl_lint.sources.nodes import Entry, Mapping, Scalar, Sequence
 
 

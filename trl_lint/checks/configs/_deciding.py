@@ -9,8 +9,8 @@ from trl_lint.knowledge.condition_names import deciding, words_in
 from trl_lint.knowledge.condition_things import Thing
 from trl_lint.knowledge.conditions_join import Statement
 from trl_lint.missing import Missing
-from trl_lint.project.effective import Setting
 from trl_lint.records import NamedTuple
+from trl_lint.run.effective import Setting
 from trl_lint.words import with_article
 
 

@@ -15,10 +15,11 @@ from trl_lint.checks.rule import Site
 from trl_lint.finding import Location
 from trl_lint.missing import ABSENT
 from trl_lint.project.documents import Document
+from trl_lint.project.launch_table import launches_of
 from trl_lint.project.links import linked_files
-from trl_lint.project.runs import read_quietly
 from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
+from trl_lint.run.runs import read_quietly
 from trl_lint.sources.nodes import Entry, Mapping
 
 _SIZES = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
@@ -55,7 +56,7 @@ def unfilled(site: Site) -> Iterator[Unfilled]:
         return
     if b"deepspeed_config =" in site.module.source.file.data:
         return  # the script replaces what the command says
-    for launch in site.project.launches_of(site.module.source.path, b"--deepspeed_config"):
+    for launch in launches_of(site.module.source.path, site.project, b"--deepspeed_config"):
         word = launch.flag("--deepspeed_config")
         text = getattr(word, "text", None)
         path = launch.file_named(text) if text else None

@@ -17,9 +17,9 @@ from trl_lint.checks._trainers import is_compared
 from trl_lint.missing import Missing
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
-from trl_lint.project.effective import Setting, of_document
-from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
+from trl_lint.run.effective import Setting, of_document
+from trl_lint.run.runs import Run, all_runs
 from trl_lint.sources import SourceError
 
 # Key of the DeepSpeed config -> field of the training arguments.
@@ -50,17 +50,17 @@ class Pair(NamedTuple):
 
 def runs_compared_with(document: Document, project: Project) -> Iterator[Run]:
     """The runs whose trainer compares its arguments with a DeepSpeed config; unstarted scripts too."""
-    from trl_lint.project.runs import bare_run
+    from trl_lint.run.runs import bare_run
 
     name = os.path.basename(document.path).encode()
-    started = {run.launch.script_path for run in project.runs}
+    started = {run.launch.script_path for run in all_runs(project)}
     scripts = [path for path in project.paths if path.endswith(".py") and path not in started]
     for path in scripts:
         with suppress(OSError, SourceError):
             if project.files.holds(path, name):
                 tracked.note_use(path, by=document.path)
                 yield from _using(document, [bare_run(path, project)])
-    yield from _using(document, project.runs)
+    yield from _using(document, all_runs(project))
 
 
 def _using(document: Document, runs: Iterable[Run]) -> Iterator[Run]:
@@ -71,20 +71,20 @@ def _using(document: Document, runs: Iterable[Run]) -> Iterator[Run]:
 
 def mismatches(run: Run, release: str) -> Iterator[Pair]:
     """The pairs of a run that differ with a release of the package of its config."""
-    package = run.config.partition(".")[0]
+    package = run.arguments_class.partition(".")[0]
     versions = {**run.choices.newest(("trl", "transformers")), package: release}
     document, prefix, table = run.deepspeed, "", _SAME
     if document is None:
         document, prefix, table = run.accelerate, "deepspeed_config.", _INLINE
         if document is None or document.value("distributed_type") != "DEEPSPEED":
             return
-    if prefix and isinstance(run.field("deepspeed"), Setting):
+    if prefix and isinstance(run.config.given("deepspeed"), Setting):
         return
     for key, field in table.items():
         theirs = of_document(document, prefix + key, "accelerate")
         if not isinstance(theirs, Setting) or not theirs.is_known or theirs.value in ("auto", None):
             continue
-        ours = _precision(run, field, versions) if field in _PRECISION else run.effective(field, versions)
+        ours = _precision(run, field, versions) if field in _PRECISION else run.config.at(versions).final(field)
         if isinstance(ours, Setting) and ours.is_known and _differ(theirs, ours, prefix != ""):
             yield Pair(key, theirs, field, ((field, ours),), ours.value)
     if not prefix and not _is_told_alone(document):
@@ -104,13 +104,13 @@ def _precision(run: Run, field: str, versions: dict[str, str]) -> Setting | Miss
     """fp16 or bf16 as the trainer will see it: for TRL a bf16 of None means "unless fp16" (0.19.0 on)."""
     from trl_lint.missing import ABSENT, UNKNOWN
 
-    if run.field(_PRECISION[field]) is not ABSENT:
+    if run.config.given(_PRECISION[field]) is not ABSENT:
         return UNKNOWN
-    said = run.effective(field, versions)
+    said = run.config.at(versions).final(field)
     if isinstance(said, Setting) and said.value is None:
-        if field != "bf16" or not run.config.startswith("trl."):
+        if field != "bf16" or not run.arguments_class.startswith("trl."):
             return UNKNOWN
-        other = run.effective("fp16", versions)
+        other = run.config.at(versions).final("fp16")
         truth = other.truth if isinstance(other, Setting) else None
         return UNKNOWN if truth is None else Setting(not truth, "default", None)
     if isinstance(said, Setting) and said.truth is not None:
@@ -120,7 +120,7 @@ def _precision(run: Run, field: str, versions: dict[str, str]) -> Setting | Miss
 
 def _whole_batch(run: Run, theirs: Setting, versions: dict[str, str]) -> Iterator[Pair]:
     names = ("per_device_train_batch_size", "gradient_accumulation_steps")
-    ours = [(name, said) for name in names if isinstance(said := run.effective(name, versions), Setting)]
+    ours = [(name, said) for name in names if isinstance(said := run.config.at(versions).final(name), Setting)]
     if isinstance(run.processes, Setting):
         ours.append(("processes", run.processes))
     numbers = [said.integer for _, said in ours]

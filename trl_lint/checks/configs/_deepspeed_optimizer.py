@@ -14,10 +14,10 @@ from trl_lint.checks.configs._problems import whole_number
 from trl_lint.checks.rule import Site
 from trl_lint.finding import Location
 from trl_lint.missing import ABSENT, Missing
-from trl_lint.project.runs import read_quietly
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
+from trl_lint.run.runs import read_quietly
 from trl_lint.sources.nodes import Mapping
 
 _STAGES = (1, 2)

@@ -16,14 +16,14 @@ from trl_lint.finding import Location
 from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project import Project
-from trl_lint.project.effective import Setting
 from trl_lint.project.links import linked_files
-from trl_lint.project.runs import Run, read_quietly
 from trl_lint.project.starters import is_named_beside
 from trl_lint.python.guards import bindings
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
+from trl_lint.run.effective import Setting
+from trl_lint.run.runs import Run, read_quietly
 from trl_lint.sources import SourceError, nodes
 
 _SIZES = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")

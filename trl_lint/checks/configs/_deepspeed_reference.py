@@ -20,14 +20,14 @@ from trl_lint.finding import Location, Severity
 from trl_lint.memos import per_module
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
-from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import TrainerCall, trainer_calls
-from trl_lint.project.trainercall.configs import field_in
-from trl_lint.project.trainercall.models import loader
 from trl_lint.python.guards import is_expected_to_fail
 from trl_lint.python.module import PythonModule, mentions
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.run.runs import Run
+from trl_lint.run.trainer import TrainerCall, trainer_calls
+from trl_lint.run.trainer.configs import field_in
+from trl_lint.run.trainer.models import loader
 from trl_lint.sources.nodes import Entry, Mapping
 
 # The releases that hand the whole config on: read in 0.8.6 to 1.9.1, all that are named in `Versions` of the page.

@@ -10,8 +10,8 @@ from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level
 from trl_lint.knowledge.condition_language import UNKNOWN, Block
 from trl_lint.project import Project
-from trl_lint.project.effective import as_number
 from trl_lint.project.launches import Launch
+from trl_lint.run.effective import as_number
 
 # Options that are false where they are not given. Read in accelerate/commands/launch.py, 0.20.0 to 1.15.0.
 _SWITCHES = ("multi_gpu", "cpu", "tpu", "use_deepspeed", "use_fsdp", "use_megatron_lm", "use_parallelism_config")

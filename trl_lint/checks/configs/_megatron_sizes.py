@@ -19,9 +19,9 @@ from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level
 from trl_lint.knowledge.families import arguments_of
 from trl_lint.missing import ABSENT
-from trl_lint.project.effective import Setting
-from trl_lint.project.runs import Run
+from trl_lint.run.effective import Setting
 from trl_lint.run.readers.command_words import Given, words_of
+from trl_lint.run.runs import Run
 
 PACKAGE = "ms-swift"
 _WORLD = "processes"

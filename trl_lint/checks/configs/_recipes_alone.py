@@ -15,9 +15,8 @@ from trl_lint.checks.configs._release_refusals import stated_in
 from trl_lint.grading import milder
 from trl_lint.knowledge.api import resolve, signature
 from trl_lint.knowledge.commands import command_classes
-from trl_lint.missing import UNKNOWN, Missing
-from trl_lint.project.effective import of_document
-from trl_lint.project.runs import Run
+from trl_lint.run.readers.classes import recipe_alone
+from trl_lint.run.runs import Run, runs_with
 from trl_lint.sources.nodes import Mapping
 
 if TYPE_CHECKING:
@@ -26,7 +25,6 @@ if TYPE_CHECKING:
     from trl_lint.finding import Location
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
-    from trl_lint.project.effective import Setting
 
 _COMMANDS = ("sft", "dpo", "kto", "grpo", "rloo", "reward", "distillation")
 # Those without a command, but with recipes.
@@ -46,16 +44,14 @@ class RecipeRun(Run):
         launch = Launch("", hidden, Command((hidden,), State().view(), None, 0, 0), document.source)
         super().__init__(launch, project)
         self.is_launched, self.is_partial = False, True
-        self.recipe, self.parser, self.script, self.config = document, None, None, config
+        self.recipe, self.parser, self.script, self.arguments_class = document, None, None, config
         self.environment = project.environment(document.path)
-
-    def _read_field(self, name: str) -> Setting | Missing:
-        return of_document(self.recipe, name) if self.recipe is not None else UNKNOWN
+        self.config = recipe_alone(self)
 
 
 def stated_in_recipe(document: Document, project: Project, rule: Rule) -> Iterator[Refusal]:
     """What all classes that a recipe may be for refuse of what stands in it, as far as it belongs to the rule."""
-    if any(run.config for run in project.runs_with(document.path)):
+    if any(run.arguments_class for run in runs_with(document.path, project)):
         return
     runs = [RecipeRun(document, config, project) for config in _classes(document, project)]
     found = [{one.location: one for one in stated_in(run, rule, set())} for run in runs]

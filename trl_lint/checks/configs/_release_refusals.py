@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from trl_lint.checks.configs._deciding import Deciding
     from trl_lint.checks.rule import Rule
     from trl_lint.finding import Location
-    from trl_lint.project.runs import Run
+    from trl_lint.run.runs import Run
 
 _MOST_VALUES = 12  # that a message lists
 
@@ -81,7 +81,7 @@ def _refusal(run: Run, rule: Rule, said: Said) -> Refusal | None:
     statement = said.releases[verdict.version]
     sentence = statement.condition.sentence
     raises = raised_by(statement.condition.condition, statement.world)
-    if not raises and (is_told_elsewhere(sentence, run.config) or _has_row(run, said, sentence)):
+    if not raises and (is_told_elsewhere(sentence, run.arguments_class) or _has_row(run, said, sentence)):
         return None
     values = deciding_values(said.world(run, verdict.version), statement, is_typed=bool(raises))
     if values is None:
@@ -107,7 +107,7 @@ def _has_row(run: Run, said: Said, sentence: str) -> bool:
         row.raises
         and text.startswith(plain(row.raises))
         and any(holds(row.releases, version) for version in said.chosen.releases)
-        for row in contradictions(run.config)
+        for row in contradictions(run.arguments_class)
     )
 
 

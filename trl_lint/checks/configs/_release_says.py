@@ -21,13 +21,13 @@ from trl_lint.knowledge.conditions import Condition
 from trl_lint.knowledge.conditions_join import Asked, Statement, all_that_is_said, statements, trainer_statements
 from trl_lint.memos import per_project
 from trl_lint.project import Project
-from trl_lint.project.config_runs import ConfigRun, config_runs
-from trl_lint.project.effective import Setting
-from trl_lint.project.parsers import fields_of
-from trl_lint.project.runs import Run
 from trl_lint.project.stack import Choice
 from trl_lint.python.guards import is_expected_to_fail
 from trl_lint.records import NamedTuple
+from trl_lint.run.config_runs import ConfigRun, config_runs
+from trl_lint.run.effective import Setting
+from trl_lint.run.parsers import fields_of
+from trl_lint.run.runs import Run
 
 WARNING = frozenset({"warn", "trainer-warn"})
 _BASE = "transformers.Trainer"
@@ -84,7 +84,7 @@ class Said(NamedTuple):
 
 def world_of(run: Run, speaker: Speaker, versions: dict[str, str], values: Values | None = None) -> RunWorld:
     """The values of a run as a class gets them."""
-    return RunWorld(run, run.config if speaker.is_trainer else speaker.dotted, versions, speaker.given, values)
+    return RunWorld(run, run.arguments_class if speaker.is_trainer else speaker.dotted, versions, speaker.given, values)
 
 
 def started_at(run: Run) -> tuple[Location, ...]:
@@ -119,7 +119,7 @@ def _last_asked(project: Project) -> dict[Run, list[tuple[ConfigRun, list[Said]]
 def _of_configs(run: Run) -> list[tuple[ConfigRun, list[Said]]]:
     if run.origin is not None:
         return []
-    world = world_of(run, Speaker(run.config), run.choices.newest(PACKAGES))
+    world = world_of(run, Speaker(run.arguments_class), run.choices.newest(PACKAGES))
     facts = tuple(world.fact(name, ()) for name in ("num_processes", "zero3"))
     key = run.launch.script_path, run.launch.is_documentation, run.is_launched, *facts
     place = run.launch.location
@@ -162,11 +162,11 @@ def speakers(run: Run) -> Iterator[Speaker]:
     if _is_changed(run):
         return
     others = run.parser.fields.bases if run.parser is not None else ()
-    for dotted in dict.fromkeys((run.config, *(each for each in others if each in _BESIDE))):
-        if is_known(dotted) or (dotted == run.config and dotted.partition(".")[0] in PACKAGES):
+    for dotted in dict.fromkeys((run.arguments_class, *(each for each in others if each in _BESIDE))):
+        if is_known(dotted) or (dotted == run.arguments_class and dotted.partition(".")[0] in PACKAGES):
             yield Speaker(dotted)
     if run.parser is not None and run.parser.kind == "trl-command":
-        dotted = run.config.removesuffix("Config") + "Trainer"
+        dotted = run.arguments_class.removesuffix("Config") + "Trainer"
         if is_known(dotted):
             yield Speaker(dotted, is_trainer=True)
         if dotted in HF_TRAINERS:
@@ -269,7 +269,9 @@ class _Kind(NamedTuple):
 def alike_for(run: Run, speaker: Speaker, asked: str) -> dict[str, str]:
     """By release of a package that the run may use, the first one that says the same of it; see `_alike`."""
     trainer = speaker.given.trainer if speaker.given is not None else ""
-    kind = _Kind(speaker.dotted, speaker.is_trainer, run.config if speaker.is_trainer else speaker.dotted, trainer)
+    kind = _Kind(
+        speaker.dotted, speaker.is_trainer, run.arguments_class if speaker.is_trainer else speaker.dotted, trainer
+    )
     return _alike(kind, asked, tuple(run.choices.newest(PACKAGES).items()), tuple(run.choices[asked].releases))
 
 
@@ -294,7 +296,7 @@ def statements_of(run: Run, speaker: Speaker, world: RunWorld, asked: Asked | No
     """What a class says of a run in the releases of a world, or what is asked for of it."""
     if not speaker.is_trainer:
         return statements(speaker.package, speaker.name, world.versions, world, asked)
-    return trainer_statements(speaker.package, speaker.name, run.config, world.versions, world, asked)
+    return trainer_statements(speaker.package, speaker.name, run.arguments_class, world.versions, world, asked)
 
 
 class _Concerning(dict[str, bool]):
@@ -320,6 +322,6 @@ class _Written(dict[str, bool]):
         self._run = run
 
     def __missing__(self, name: str) -> bool:
-        said = self._run.field(name)
+        said = self._run.config.given(name)
         found = self[name] = isinstance(said, Setting) and said.location is not None
         return found

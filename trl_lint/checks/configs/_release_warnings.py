@@ -12,8 +12,8 @@ from trl_lint.checks.configs._release_says import WARNING, Refusal, Said, starte
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.knowledge.warned import warned_of
-from trl_lint.project.runs import Run
 from trl_lint.regexes import regex
+from trl_lint.run.runs import Run
 
 _SILENT = frozenset({"none", "elsewhere"})
 _IGNORED = regex(r"`(\w+)`(?: parameter)? (?:will be|is) ignored")
@@ -38,7 +38,7 @@ def _warning(run: Run, rule: Rule, said: Said) -> Refusal | None:
 
     sentence = next(iter(said.releases.values())).condition.sentence
     warned = warned_of(sentence)
-    if warned is None or warned.effect in _SILENT or is_told_elsewhere(sentence, run.config):
+    if warned is None or warned.effect in _SILENT or is_told_elsewhere(sentence, run.arguments_class):
         return None
     level = Level(warned.level, run.launch.is_documentation, of_code=False)
     verdict = judge_releases(said.chosen, lambda version: version in said.releases, level)

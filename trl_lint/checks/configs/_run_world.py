@@ -15,17 +15,17 @@ from trl_lint.knowledge.signatures import Parameter
 from trl_lint.knowledge.trainer_arguments import positions_of
 from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT, Missing
-from trl_lint.project.effective import Setting, as_bool, as_number, of_default
-from trl_lint.project.runs import default_text
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument
+from trl_lint.run.effective import Setting, as_bool, as_number, of_default, without_reason
+from trl_lint.run.readers.classes import default_text
 from trl_lint.sources.nodes import Mapping, Scalar, Sequence
 
 if TYPE_CHECKING:
     from trl_lint.checks.configs._conditions import Read
     from trl_lint.checks.configs._trainer_given import Given, Value
     from trl_lint.knowledge.loaders import Loader
-    from trl_lint.project.runs import Run
+    from trl_lint.run.runs import Run
 
 # Whoever trains with these has them: without torch or accelerate there are no training arguments.
 _NEEDED = frozenset({"torch", "accelerate", "transformers"})
@@ -75,7 +75,7 @@ class RunWorld:
     @cached_property
     def _signature(self) -> Signature | None:
         """What the class takes, None if that is not known."""
-        if self.config == self.run.config:
+        if self.config == self.run.arguments_class:
             return self.run.signature(self.versions)
         return _signature(self.config, tuple(self.versions.items()))
 
@@ -151,7 +151,7 @@ class RunWorld:
     @cached_property
     def _way(self) -> tuple[Loader, ...]:
         """Who loads the recipe."""
-        from trl_lint.project.loaders import loader_of
+        from trl_lint.run.loaders import loader_of
 
         recipe = self.run.recipe
         return loader_of(recipe, self.run.project, self.run) if recipe is not None else ()
@@ -175,8 +175,8 @@ class RunWorld:
         return default.value if isinstance(default, Setting) else None
 
     def _default_of(self, name: str) -> Setting | Missing:
-        if self.config == self.run.config:
-            return self.run.default(name, self.versions)
+        if self.config == self.run.arguments_class:
+            return without_reason(self.run.config.at(self.versions).default(name))
         found = _signature(self.config, tuple(self.versions.items())).parameters.get(name)
         return of_default(found.default) if found is not None else ABSENT
 

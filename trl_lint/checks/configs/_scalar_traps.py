@@ -13,6 +13,7 @@ from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.run.runs import run_of
 from trl_lint.sources.nodes import Mapping, Node, Scalar, Sequence, value_of, walk
 from trl_lint.words import words
 
@@ -99,9 +100,9 @@ class Harm(NamedTuple):
 
 def harm_of(trap: RecipeTrap, document: Document, project: Project, highest: Severity) -> Harm | None:
     """The worst that a trap does in the runs that load a document, and in none of them where it is in no run."""
-    from trl_lint.project.loaders import loader_of
+    from trl_lint.run.loaders import loader_of
 
-    runs = [project.run_of(launch) for launch in recipe_launches(document, project)]
+    runs = [run_of(launch, project) for launch in recipe_launches(document, project)]
     ways = list(dict.fromkeys(loader_of(document, project, run) for run in runs)) or [loader_of(document, project)]
     harms = [harm for way in ways if (harm := _harm(trap, way, document, project, highest)) is not None]
     return max(harms, key=lambda one: SEVERITIES.index(one.severity)) if harms else None

@@ -10,9 +10,9 @@ from trl_lint.checks.configs._release_says import alike_for, speakers, statement
 from trl_lint.checks.configs._trainers_of_run import PACKAGES
 from trl_lint.finding import Location
 from trl_lint.knowledge.condition_language import truth_of
-from trl_lint.project.config_runs import config_runs
-from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
+from trl_lint.run.config_runs import config_runs
+from trl_lint.run.runs import Run
 
 Held = Literal["yes", "no", "unknown"]
 

@@ -12,14 +12,14 @@ from trl_lint.finding import Location, Severity
 from trl_lint.knowledge.contradictions import COMPARING, Contradiction, contradictions, old_names
 from trl_lint.knowledge.ranges import holds
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
-from trl_lint.project.effective import Setting, of_document
 from trl_lint.records import NamedTuple
+from trl_lint.run.effective import Setting, Unknown, of_document, without_reason
 
 if TYPE_CHECKING:
     from trl_lint.checks.rule import Rule
     from trl_lint.project.documents import Document
-    from trl_lint.project.runs import Run
     from trl_lint.project.stack import Choice
+    from trl_lint.run.runs import Run
 
 _PACKAGES = ("trl", "transformers")
 _BACKENDS = ("DEEPSPEED", "FSDP")
@@ -49,7 +49,7 @@ def contradictions_in(run: Run, rule: Rule) -> Iterator[Found]:
             readers[key] = _once(reader(run, versions, with_defaults))
         return readers[key]
 
-    for row in contradictions(run.config):
+    for row in contradictions(run.arguments_class):
         if row.code != rule.code or row.package not in run.choices or not _concerns(run, row):
             continue
         others = run.choices.newest(_PACKAGES)
@@ -174,10 +174,11 @@ def reader(run: Run, versions: dict[str, str], with_defaults: bool = True) -> Re
 
 def _of_arguments(run: Run, field: str, versions: dict[str, str], with_defaults: bool) -> Setting | Missing:
     for old, is_taken in old_names(field, versions.get("transformers", "")):
-        said = run.field(old)
+        said = run.config.given(old)
         if said is not ABSENT:
             return said if is_taken and isinstance(said, Setting) else UNKNOWN
-    return run.effective(field, versions) if with_defaults else run.field(field)
+    config = run.config
+    return without_reason(config.at(versions).final(field) if with_defaults else config.given(field))
 
 
 def _of_document(document: Document | None, path: str) -> Setting | Missing:
@@ -202,7 +203,7 @@ def _backend(run: Run) -> Setting | Missing:
     said = _of_accelerate(run, "distributed_type")
     if isinstance(said, Setting) and said.value in _BACKENDS:
         return said
-    named = run.field("deepspeed")
+    named = run.config.given("deepspeed")
     if isinstance(named, Setting) and isinstance(named.value, str) and named.value not in ("", "None"):
         return named._replace(value="DEEPSPEED")
     return UNKNOWN
@@ -210,12 +211,12 @@ def _backend(run: Run) -> Setting | Missing:
 
 def _scheduler(run: Run) -> Setting | Missing:
     """Whose scheduler sets the learning rate: that of the DeepSpeed config, where it has one, comes first."""
-    named = run.field("deepspeed")
+    named = run.config.given("deepspeed")
     is_named = isinstance(named, Setting) and named.value not in (None, "", "None")
     if run.accelerate is not None and run.accelerate.value("deepspeed_config.deepspeed_config_file") is not None:
         is_named = True
     if run.link("deepspeed") is None and not is_named:
-        return Setting("transformers", "default", None) if named is not UNKNOWN else UNKNOWN
+        return Setting("transformers", "default", None) if not isinstance(named, Unknown) else UNKNOWN
     root = run.deepspeed.mapping if run.deepspeed is not None else None
     if root is None:
         return UNKNOWN

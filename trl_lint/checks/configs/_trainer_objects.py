@@ -17,8 +17,8 @@ from trl_lint.missing import UNKNOWN, Missing
 from trl_lint.python.module import PythonModule
 
 if TYPE_CHECKING:
-    from trl_lint.project.runs import Run
-    from trl_lint.project.trainercall import Line, TrainerCall
+    from trl_lint.run.runs import Run
+    from trl_lint.run.trainer import Line, TrainerCall
 
 # Methods of a module that give back the module itself. Read in torch/nn/modules/module.py of 2.13.0.
 _GIVE_BACK = frozenset(
@@ -68,15 +68,15 @@ class ObjectsGiven(CallGiven):
 
     @cached_property
     def _call(self) -> TrainerCall | None:
-        from trl_lint.project.trainercall import trainers_by_call
+        from trl_lint.run.trainer import trainers_by_call
 
         found = trainers_by_call(self.module, self._run.project).get(self.call)
         return found if found is not None and found.is_certain else None
 
     def _known(self, name: str) -> object:
         """What the way of an argument says: a plain value, a `Thing` or UNKNOWN."""
-        from trl_lint.project.trainercall import facts, is_absent
-        from trl_lint.project.trainercall.running import holds_in
+        from trl_lint.run.trainer import facts, is_absent
+        from trl_lint.run.trainer.running import holds_in
 
         call = self._call
         if call is None:
@@ -96,7 +96,7 @@ class ObjectsGiven(CallGiven):
 
 def _keys_of(call: TrainerCall, name: str) -> Keys:
     """The columns that all possibilities for a data set have, or lack."""
-    from trl_lint.project.columns import columns_of
+    from trl_lint.run.columns import columns_of
 
     known = columns_of(call.given(name))
 

@@ -12,9 +12,9 @@ from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, Verdict, judge_releases
 from trl_lint.knowledge.conditions import conditions_of
 from trl_lint.knowledge.values import ValueRule, value_rules
-from trl_lint.project.effective import Setting
-from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
+from trl_lint.run.effective import Setting
+from trl_lint.run.runs import Run
 from trl_lint.sources.placeholders import is_blank
 
 
@@ -28,14 +28,18 @@ class Refused(NamedTuple):
 
 def refused_values(run: Run, rule: Rule) -> Iterator[Refused]:
     """The values of a run that its trainer will refuse, each once."""
-    rules = value_rules(run.config)
-    if not rules or "trl" not in run.choices or not uses_trainer(run, run.config.removesuffix("Config") + "Trainer"):
+    rules = value_rules(run.arguments_class)
+    if (
+        not rules
+        or "trl" not in run.choices
+        or not uses_trainer(run, run.arguments_class.removesuffix("Config") + "Trainer")
+    ):
         return
     chosen = run.choices["trl"]
     if chosen.is_tip:
         return  # it may know more values than the newest release
     for field in dict.fromkeys(each.field for each in rules):
-        said = run.field(field)
+        said = run.config.given(field)
         if not isinstance(said, Setting) or not isinstance(said.value, str) or said.location is None:
             continue
         about = {release: _rule(run, rules, field, release) for release in chosen.releases}
@@ -64,7 +68,7 @@ def refused_flags(run: Run, rule: Rule) -> Iterator[Refused]:
         package, _, name = dotted.rpartition(".")
         known = {release: _choices(name, release) for release in chosen.releases} if package == "trl" else {}
         for field in dict.fromkeys(field for choices in known.values() for field in choices):
-            said = run.field(field) if field not in run.parser.fields.own else None
+            said = run.config.given(field) if field not in run.parser.fields.own else None
             if not isinstance(said, Setting) or said.origin != "flag" or not isinstance(said.value, str):
                 continue
             about = {release: choices.get(field, ()) for release, choices in known.items()}
@@ -94,5 +98,5 @@ def _rule(run: Run, rules: tuple[ValueRule, ...], field: str, release: str) -> V
     rule = next((rule for rule in rules if rule.field == field and release in rule.releases), None)
     if rule is None or not rule.when:
         return rule
-    switch = run.effective(rule.when, {**run.choices.newest(("trl", "transformers")), "trl": release})
+    switch = run.config.at({**run.choices.newest(("trl", "transformers")), "trl": release}).final(rule.when)
     return rule if isinstance(switch, Setting) and switch.truth is True else None

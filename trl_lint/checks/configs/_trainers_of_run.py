@@ -12,12 +12,12 @@ from trl_lint import budget
 from trl_lint.knowledge.conditions import has_conditions
 from trl_lint.memos import per_module
 from trl_lint.project import Project
-from trl_lint.project.parsers import dataclass_types, fields_of, training_class
-from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import Made, TrainerCall, trainers_by_call
 from trl_lint.python.guards import is_expected_to_fail, last_name
 from trl_lint.python.module import PythonModule
 from trl_lint.records import NamedTuple
+from trl_lint.run.parsers import dataclass_types, fields_of, training_class
+from trl_lint.run.runs import Run
+from trl_lint.run.trainer import Made, TrainerCall, trainers_by_call
 
 PACKAGES = ("trl", "transformers")
 _MOST_TRAINERS = 8  # of one config; each is held against all that the releases in use say of it
@@ -38,11 +38,11 @@ def trainers_of(run: Run) -> list[Built]:
     script = run.script
     if script is None:
         return []
-    asked: ast.Call | str = script.call if script.call is not None else run.config
+    asked: ast.Call | str = script.call if script.call is not None else run.arguments_class
     found = [
         Built(dotted, call, script.module)
         for dotted, call in _by_arguments(script.module, run.project).get(asked, ())
-        if _is_for(dotted, run.config)
+        if _is_for(dotted, run.arguments_class)
     ]
     if len(found) > _MOST_TRAINERS:
         reason = f"{_MOST_TRAINERS} of its {len(found)} trainers with one config were held against what releases refuse"

@@ -24,6 +24,7 @@ from trl_lint.project.documents import Document
 from trl_lint.project.launches import Launch
 from trl_lint.run.readers import openrlhf, verl
 from trl_lint.run.readers.command_words import Given, words_of
+from trl_lint.run.runs import run_of
 from trl_lint.sources.nodes import Entry, Mapping, Scalar
 
 
@@ -66,7 +67,7 @@ def _framework_launch(launch: Launch, project: Project) -> Answer:
     """A command with a subcommand, whose keys are recorded; of one that takes its keys from a file, that file's."""
     if launch.program is None or launch.subcommand is None:
         return None
-    run = project.run_of(launch)
+    run = run_of(launch, project)
     arguments = arguments_of(run.framework)
     if arguments is None:
         return None

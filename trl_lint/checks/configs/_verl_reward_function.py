@@ -16,11 +16,11 @@ from trl_lint.checks.verdict import Level
 from trl_lint.finding import Location
 from trl_lint.memos import per_project
 from trl_lint.project import Project
-from trl_lint.project.named_files import NamedFile, absent
-from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
+from trl_lint.run.named_files import NamedFile, absent
 from trl_lint.run.readers.hydra import find
 from trl_lint.run.readers.verl import read_run
+from trl_lint.run.runs import Run
 from trl_lint.sources import SourceError
 from trl_lint.sources.shell import Word
 

@@ -22,12 +22,12 @@ from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT
 from trl_lint.project import Project
 from trl_lint.project.callers import files_calling
-from trl_lint.project.runs import Run
 from trl_lint.python.guards import last_name
 from trl_lint.python.module import PythonModule
 from trl_lint.records import NamedTuple
 from trl_lint.run.readers.hydra import Tree, find
 from trl_lint.run.readers.verl import VerlRun, read_run
+from trl_lint.run.runs import Run
 from trl_lint.sources import SourceError
 from trl_lint.sources.shell import Word
 from trl_lint.sources.shell_values import HOLE

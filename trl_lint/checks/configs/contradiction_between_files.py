@@ -11,12 +11,12 @@ from trl_lint.checks.rule import Rule, Site
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding, Location
 from trl_lint.missing import ABSENT
-from trl_lint.project.effective import Setting, of_document
+from trl_lint.run.effective import Setting, of_document
 
 if TYPE_CHECKING:
     from trl_lint.checks.configs._deepspeed_match import Pair
-    from trl_lint.project.runs import Run
     from trl_lint.project.stack import Choice
+    from trl_lint.run.runs import Run
 
 # accelerate refuses a DeepSpeed config of its own beside one that the training arguments name, if it has one of these
 # (utils/dataclasses.py, `_deepspeed_config_checks`, read in 0.17 to 1.15).
@@ -58,7 +58,7 @@ class ContradictionBetweenFiles(Rule):
         yield from self._reference_model(run)
         if not is_compared(run):
             return
-        chosen = run.choices[run.config.partition(".")[0]]
+        chosen = run.choices[run.arguments_class.partition(".")[0]]
         yield from self._deepspeed_twice(run)
         yield from self._deepspeed_values(run, chosen)
         yield from self._checkpointing_twice(run, chosen)
@@ -116,7 +116,7 @@ class ContradictionBetweenFiles(Rule):
     def _deepspeed_twice(self, run: Run) -> Iterator[Finding]:
         """The accelerate config configures DeepSpeed, and the training arguments name another config for it."""
         config = run.accelerate
-        named = run.field("deepspeed")
+        named = run.config.given("deepspeed")
         if config is None or config.value("distributed_type") != "DEEPSPEED" or not isinstance(named, Setting):
             return
         if not isinstance(named.value, str) or not named.value or named.location is None:
@@ -136,7 +136,11 @@ class ContradictionBetweenFiles(Rule):
     def _checkpointing_twice(self, run: Run, chosen: Choice) -> Iterator[Finding]:
         """FSDP and the trainer both checkpoint activations."""
         config = run.accelerate
-        if config is None or config.value("distributed_type") != "FSDP" or run.field("fsdp_config") is not ABSENT:
+        if (
+            config is None
+            or config.value("distributed_type") != "FSDP"
+            or run.config.given("fsdp_config") is not ABSENT
+        ):
             return
         fsdp = of_document(config, "fsdp_config.fsdp_activation_checkpointing", "accelerate")
         if not isinstance(fsdp, Setting) or fsdp.truth is not True or fsdp.location is None:
@@ -145,13 +149,13 @@ class ContradictionBetweenFiles(Rule):
         package = chosen.package.name
 
         def is_on(release: str) -> bool:
-            said = run.effective("gradient_checkpointing", {**both, package: release})
+            said = run.config.at({**both, package: release}).final("gradient_checkpointing")
             return isinstance(said, Setting) and said.truth is True
 
         verdict = judge_releases(chosen, is_on, Level(self, run.launch.is_documentation))
         if verdict is None:
             return
-        said = run.effective("gradient_checkpointing", {**both, package: verdict.version})
+        said = run.config.at({**both, package: verdict.version}).final("gradient_checkpointing")
         place = said.location if isinstance(said, Setting) else None
         how = "is on" if place is not None else "is on by default"
         yield self.finding(

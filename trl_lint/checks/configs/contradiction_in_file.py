@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
     from trl_lint.project.launches import Launch
-    from trl_lint.project.runs import Run
+    from trl_lint.run.runs import Run
 
 
 class ContradictionInFile(Rule):

@@ -10,8 +10,8 @@ from trl_lint.finding import Finding
 from trl_lint.grading import milder
 from trl_lint.project import Project
 from trl_lint.project.environment import Environment
-from trl_lint.project.runs import Run
 from trl_lint.python.module import PythonModule
+from trl_lint.run.runs import Run
 
 if TYPE_CHECKING:
     from trl_lint.checks.configs._bug_subjects import Subject

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Fix, Location, Severity
+from trl_lint.run.runs import run_of
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
@@ -31,10 +32,10 @@ class YamlScalarTrap(Rule):
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
         """A recipe that nothing but the command which names it shows to be one."""
-        run = project.run_of(launch)
+        run = run_of(launch, project)
         if run.link("recipe") is None:
             return
-        from trl_lint.project.loaders import recipe_by_command
+        from trl_lint.run.loaders import recipe_by_command
 
         document = recipe_by_command(run)
         if document is not None and document.source.language == "yaml":

@@ -11,6 +11,7 @@ from trl_lint.project.launches import Launch
 from trl_lint.python.guards import bindings, call_sites, key_of
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.records import NamedTuple
+from trl_lint.run.runs import run_of
 
 _PREPARING = frozenset({"prepare", "prepare_model", "prepare_optimizer"})
 _CALLERS_DEEP = 2  # callers of callers; beyond them it is unknown
@@ -53,7 +54,7 @@ def backend_of(launch: Launch, project: Project) -> Evidence | None:
     if "--use_deepspeed" in launch.options:
         place = launch.location._replace(message="this launch uses DeepSpeed")
         return Evidence("DeepSpeed", place, launch.is_documentation)
-    config = project.run_of(launch).accelerate
+    config = run_of(launch, project).accelerate
     entry = find_entry(config.root, "distributed_type") if config is not None else None
     if config is None or entry is None:
         return None

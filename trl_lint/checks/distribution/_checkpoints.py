@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from trl_lint.missing import ABSENT, UNKNOWN
-from trl_lint.project.effective import Setting
-from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import TrainerCall
-from trl_lint.project.trainercall.facts import Thing, argument_of
-from trl_lint.project.trainercall.models import has_adapter, possible_lines
+from trl_lint.run.effective import Setting, Unknown
+from trl_lint.run.runs import Run
+from trl_lint.run.trainer import TrainerCall
+from trl_lint.run.trainer.facts import Thing, argument_of
+from trl_lint.run.trainer.models import has_adapter, possible_lines
 
 
 def saves_less(run: Run) -> bool:
@@ -16,10 +16,14 @@ def saves_less(run: Run) -> bool:
     if ".train(" not in text or "state_dict_type" in text.lower():
         return True  # the script may choose another type for itself
     # With these the training arguments make a plugin of their own.
-    if any(run.field(name) is not ABSENT for name in ("fsdp", "fsdp_config")):
+    if any(run.config.given(name) is not ABSENT for name in ("fsdp", "fsdp_config")):
         return True
-    strategy, alone = run.field("save_strategy"), run.field("save_only_model")
-    if UNKNOWN in (strategy, alone) or (isinstance(strategy, Setting) and strategy.value in ("no", False, UNKNOWN)):
+    strategy, alone = run.config.given("save_strategy"), run.config.given("save_only_model")
+    if (
+        isinstance(strategy, Unknown)
+        or isinstance(alone, Unknown)
+        or (isinstance(strategy, Setting) and strategy.value in ("no", False, UNKNOWN))
+    ):
         return True
     return isinstance(alone, Setting) and alone.truth is not False
 

@@ -10,12 +10,12 @@ from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.ranges import holds
-from trl_lint.project.sharding import zero3_place
-from trl_lint.project.trainercall import Line, Made, TrainerCall
-from trl_lint.project.trainercall.models import is_name, is_unsloth, loader, only, possible_lines
-from trl_lint.project.trainercall.order import is_before
-from trl_lint.project.trainercall.running import value_in
 from trl_lint.records import NamedTuple
+from trl_lint.run.sharding import zero3_place
+from trl_lint.run.trainer import Line, Made, TrainerCall
+from trl_lint.run.trainer.models import is_name, is_unsloth, loader, only, possible_lines
+from trl_lint.run.trainer.order import is_before
+from trl_lint.run.trainer.running import value_in
 
 # What accelerate works out a map for, with more than one device in it where more than one GPU is visible.
 _SPREADING = frozenset({"auto", "balanced", "balanced_low_0", "sequential"})

@@ -18,12 +18,14 @@ from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.paths import is_test_file
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
+from trl_lint.project.launch_table import all_launches
 from trl_lint.project.launches import Launch
 from trl_lint.python.guards import Assumption, Atom, Truth, bindings, evaluate, key_of, last_name
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument, is_none
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.run.runs import run_of
 from trl_lint.sources import SourceError
 
 _FSDP_FLAG = regex(r"_*(?:is|use|using|has|with)?_?fsdp(?:_enabled|_plugin|_training)?")
@@ -151,7 +153,7 @@ def _set_up(project: Project) -> Iterator[Location]:
     recipes = (kind.kind for kind in (*document_kinds(), OTHER) if kind.recipe)
     for kind in recipes:
         yield from (place for document in project.documents(kind) if (place := _in_recipe(document)) is not None)
-    for launch in (*project.launches(b"--use_fsdp"), *project.launches(b"--fsdp")):
+    for launch in (*all_launches(project, b"--use_fsdp"), *all_launches(project, b"--fsdp")):
         if "--use_fsdp" in launch.options or _is_on(launch):
             yield _by_option(launch).location
     for path in project.paths:
@@ -197,7 +199,7 @@ def _run_of(launch: Launch, project: Project) -> FsdpRun | None:
     if launch.launcher == "accelerate":
         if "--use_fsdp" in launch.options:
             return _by_option(launch)
-        config = project.run_of(launch).accelerate
+        config = run_of(launch, project).accelerate
         if config is not None:
             return _run_of_config(config)
     flag = launch.flag("--fsdp")
@@ -218,7 +220,7 @@ def _is_on(launch: Launch) -> bool:
 
 def _run_of_recipe(launch: Launch, project: Project) -> FsdpRun | None:
     """Whether the recipe a launch reads (`--config recipe.yaml`) has an `fsdp` that is on."""
-    document = project.run_of(launch).recipe
+    document = run_of(launch, project).recipe
     place = _in_recipe(document) if document is not None else None
     return FsdpRun(place, None) if place is not None else None
 

@@ -9,10 +9,10 @@ from trl_lint.checks._trainer_rule import first_started, place_for, seen_at
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Location
 from trl_lint.missing import UNKNOWN
-from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import TrainerCall
-from trl_lint.project.trainercall.models import Quantised, is_unsloth, only, possible_lines, quantised
-from trl_lint.project.trainercall.running import value_in
+from trl_lint.run.runs import Run
+from trl_lint.run.trainer import TrainerCall
+from trl_lint.run.trainer.models import Quantised, is_unsloth, only, possible_lines, quantised
+from trl_lint.run.trainer.running import value_in
 from trl_lint.sources.nodes import find_entry
 
 _INTEGERS = frozenset({"uint8", "int8", "torch.uint8", "torch.int8"})

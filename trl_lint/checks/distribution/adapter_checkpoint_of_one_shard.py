@@ -11,8 +11,8 @@ from trl_lint.checks.distribution._integer_weights import OTHER_BACKENDS
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding, Location
-from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import trainer_calls
+from trl_lint.run.runs import Run
+from trl_lint.run.trainer import trainer_calls
 from trl_lint.sources.nodes import find_entry
 
 _KEY, _OPTION = "fsdp_config.fsdp_state_dict_type", "--fsdp_state_dict_type"

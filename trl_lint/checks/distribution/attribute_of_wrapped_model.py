@@ -11,12 +11,12 @@ from trl_lint.checks._trainer_rule import RunTrainerRule, first_started
 from trl_lint.checks.distribution.module_of_prepared_model import asks_for
 from trl_lint.finding import Finding
 from trl_lint.missing import ABSENT
-from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import Made, TrainerCall
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import FUNCTIONS, PythonModule, nodes_in
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.run.runs import Run
+from trl_lint.run.trainer import Made, TrainerCall
 
 # `compute_loss` and `training_step` get the wrapped model, but in evaluation the model itself: run with transformers
 # 5.15.0 in two processes; `_wrap_model` and `prepare` read in 4.46.3 and 4.52.4.
@@ -136,7 +136,7 @@ def _reached(method: ast.FunctionDef) -> Iterator[ast.AST]:
 
 def _is_plain_ddp(run: Run, call: TrainerCall) -> bool:
     """Whether a run of several processes certainly wraps the model in DistributedDataParallel and nothing else."""
-    if any(run.field(name) is not ABSENT for name in ("deepspeed", "fsdp", "fsdp_config", "parallelism_config")):
+    if any(run.config.given(name) is not ABSENT for name in ("deepspeed", "fsdp", "fsdp_config", "parallelism_config")):
         return False
     options = run.launch.options.keys()
     if any(name.startswith(_VARIABLES) for name in run.launch.env):

@@ -28,6 +28,7 @@ from trl_lint.python.module import FunctionNode, PythonModule, nodes_in
 from trl_lint.python.values import argument, is_none
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.run.runs import run_of
 
 _OPTIMIZER = regex(r"opt(?!ion)", re.I)
 _SCHEDULER = regex(r"sched", re.I)
@@ -200,7 +201,7 @@ def of_launch(launch: Launch, project: Project, precision: ast.expr | Missing) -
     if option is not None:
         place = launch.source.location(option.start, option.end, "this launch chooses fp16")
         return Evidence("fp16", place, launch.is_documentation) if option.text == "fp16" else None
-    config = project.run_of(launch).accelerate
+    config = run_of(launch, project).accelerate
     if config is None or config.value("mixed_precision") != "fp16" or config.value("use_cpu") is True:
         return None
     from trl_lint.sources.nodes import find_entry

@@ -13,9 +13,9 @@ from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding, Location
 from trl_lint.missing import ABSENT
-from trl_lint.project.effective import Setting
-from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import trainer_calls
+from trl_lint.run.effective import Setting
+from trl_lint.run.runs import Run
+from trl_lint.run.trainer import trainer_calls
 
 # For these transformers makes one of bitsandbytes: trainer.py of 4.48.3 and 4.57.6, trainer_optimizer.py of 5.23.0.
 _EIGHT_BITS = frozenset(
@@ -44,7 +44,7 @@ class BitsandbytesOptimizerUnderFsdp(Rule):
     def check_run(self, run: Run) -> Iterator[Finding]:
         if run.framework not in ("trl", "transformers"):
             return
-        said = run.field("optim")
+        said = run.config.given("optim")
         if not isinstance(said, Setting) or said.value not in OPTIMIZERS or _has_its_own(run):
             return
         if run.launch.script_path is None or processes_of(run) < 2 or run.launch.options.keys() & OTHER_BACKENDS:
@@ -103,7 +103,7 @@ def _has_its_own(run: Run) -> bool:
         return True
     # A trainer of the project may make its optimizer itself, and training arguments a plugin of their own.
     is_own = any(call.own is not None for call in trainer_calls(run.script.module, run.project))
-    return is_own or any(run.field(name) is not ABSENT for name in ("fsdp", "fsdp_config"))
+    return is_own or any(run.config.given(name) is not ABSENT for name in ("fsdp", "fsdp_config"))
 
 
 rule = BitsandbytesOptimizerUnderFsdp()

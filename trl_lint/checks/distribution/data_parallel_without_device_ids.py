@@ -10,6 +10,7 @@ from trl_lint.checks.inference._vllm import is_engine, is_made
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Fix, Location
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
+from trl_lint.project.launch_table import all_launches, launches_of
 from trl_lint.python.guards import exclusive
 from trl_lint.python.islands import rewrite, with_keyword
 from trl_lint.python.module import PythonModule
@@ -141,13 +142,13 @@ def read_config(call: ast.Call, site: Site) -> Iterator[Owner]:
 
 def _gpus_are_chosen(site: Site) -> bool:
     """Whether every known launch of the script names the GPUs it may see: then the server was thought of."""
-    launches = site.project.launches_of(site.module.path)
+    launches = launches_of(site.module.path, site.project)
     return bool(launches) and all(launch.visible_gpus is not None for launch in launches)
 
 
 def read_servers(site: Site) -> Iterator[Owner]:
     """A vLLM server that the shell script which starts this trainer starts too, on a GPU the trainer sees."""
-    for launch in site.project.launches_of(site.module.path):
+    for launch in launches_of(site.module.path, site.project):
         for server in _servers_beside(launch, site.project):
             gpus = _seen_by(launch, server)
             if gpus:
@@ -158,7 +159,7 @@ def read_servers(site: Site) -> Iterator[Owner]:
 def _servers_beside(launch: Launch, project: Project) -> list[Launch]:
     return [
         other
-        for other in project.launches()
+        for other in all_launches(project)
         if other.source.path == launch.source.path
         and _is_server(other)
         and (other.command.background or other.is_documentation)  # else it has ended before the trainer starts

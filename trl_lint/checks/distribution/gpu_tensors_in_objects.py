@@ -18,7 +18,6 @@ from trl_lint.finding import Finding
 from trl_lint.memos import per_module, per_project
 from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.project import Project
-from trl_lint.project.runs import Run
 from trl_lint.python.dataflow.places import CONTAINERS, Value
 from trl_lint.python.dataflow.torch_facts import SAME_DEVICE_METHODS
 from trl_lint.python.guards import last_name
@@ -27,6 +26,7 @@ from trl_lint.python.reaching import place_of
 from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.run.runs import Run, run_of
 
 # torch 2.13.0, distributed/distributed_c10d.py and storage.py; accelerate 1.15.0, utils/operations.py.
 _TORCH = "torch.distributed."
@@ -277,7 +277,7 @@ def _receiver(site: Site, parts: _Parts) -> str:
 def _started(path: str, project: Project) -> Started | None:
     """The first run that starts several processes on the GPUs of one machine, each of which sees them all."""
     for launch in runs_of(path, project):
-        run = project.run_of(launch)
+        run = run_of(launch, project)
         number = processes_of(run)
         if number > 1 and _sees_all(run):
             return Started(run, number)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from trl_lint.checks._trainer_rule import RunTrainerRule
 from trl_lint.checks.distribution._integer_weights import integer_weight_findings
 from trl_lint.finding import Finding
-from trl_lint.project.trainercall import TrainerCall
+from trl_lint.run.trainer import TrainerCall
 
 
 class IntegerWeightsUnderFsdp(RunTrainerRule):

@@ -21,12 +21,13 @@ from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Fix, Location
 from trl_lint.paths import is_test_file
 from trl_lint.project import Project
-from trl_lint.project.effective import Setting
 from trl_lint.project.launches import Launch
 from trl_lint.project.modules import imported_name
 from trl_lint.python.guards import bindings, key_of, last_name
 from trl_lint.python.module import FUNCTIONS, PythonModule, nodes_in
 from trl_lint.regexes import regex
+from trl_lint.run.effective import Setting
+from trl_lint.run.runs import run_of
 
 # A test about any of these may be the guard.
 _ABOUT_WRAPPING = regex(
@@ -189,7 +190,7 @@ def read_wrapping(launch: Launch, module: PythonModule, project: Project) -> Evi
             return backend._replace(kind="bare" if backend.kind == "FSDP2" else "wrapped", is_weak=is_weak)
         if "--use_fsdp" in launch.options or "--tpu" in launch.options:
             return None  # of which version, and whether anything else says so, is not followed
-    count = project.run_of(launch).processes
+    count = run_of(launch, project).processes
     if not isinstance(count, Setting) or count.integer is None:
         return None
     is_single = count.integer == 1

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from trl_lint.checks._started import Started
 from trl_lint.checks._trainer_rule import RunTrainerRule, first_started, place_for, seen_at
 from trl_lint.finding import Finding
-from trl_lint.project.sharding import zero3_place
-from trl_lint.project.trainercall import TrainerCall
-from trl_lint.project.trainercall.models import possible_lines
-from trl_lint.project.trainercall.order import is_before
+from trl_lint.run.sharding import zero3_place
+from trl_lint.run.trainer import TrainerCall
+from trl_lint.run.trainer.models import possible_lines
+from trl_lint.run.trainer.order import is_before
 
 
 class ReferenceCopyUnderZero3(RunTrainerRule):

@@ -11,9 +11,9 @@ from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.architectures import families_with_layer, is_composed, layer_classes
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.models import family_of
-from trl_lint.project.effective import Setting, of_document
-from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
+from trl_lint.run.effective import Setting, of_document, without_reason
+from trl_lint.run.runs import Run
 from trl_lint.words import listed
 
 _TRANSFORMERS = "models/transformers"
@@ -70,8 +70,8 @@ def _wrapped(run: Run) -> Wrapped | None:
             return None
         said = of_document(config, f"fsdp_config.{_KEY}", "accelerate")
     else:
-        said = run.field(_KEY)
-        fsdp = run.field("fsdp")
+        said = without_reason(run.config.given(_KEY))
+        fsdp = run.config.given("fsdp")
         if not isinstance(fsdp, Setting) or not isinstance(fsdp.value, str) or "auto_wrap" not in fsdp.value:
             return None
     if not isinstance(said, Setting) or not isinstance(said.value, str) or said.location is None:

@@ -111,7 +111,7 @@ def _constructor(node: ast.expr, module: PythonModule, project: Project) -> Call
         if trainer is None or not trainer.dotted or not _CONSTRUCTION.isdisjoint(trainer.between):
             return None
         return Callee(trainer.dotted, frozenset())
-    from trl_lint.project.parsers import fields_of
+    from trl_lint.run.parsers import fields_of
 
     fields = fields_of(node, module, project)
     if fields is None or fields.is_changed or len(fields.bases) != 1:

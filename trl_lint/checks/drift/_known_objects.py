@@ -18,6 +18,7 @@ from trl_lint.project.stack import PACKAGES, Choices, choices_at
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded
+from trl_lint.run.parsers import parser_in
 
 _PARSERS = ("TrlParser", "HfArgumentParser")
 _ENDS = (*TRAINERS, *CONFIGS)
@@ -33,7 +34,7 @@ def known_calls(module: PythonModule, project: Project, lack: Lack) -> Iterator[
     for call in module.calls:
         name = key_of(call.func).rpartition(".")[2]
         if name in _PARSERS and not module.path.endswith(".ipynb") and _is_of_known(call, module):
-            yield call, name, PARSER if project.parser_in(module.path) is None else Judged()
+            yield call, name, PARSER if parser_in(module.path, project) is None else Judged()
     told = False
     for call, callee in calls_of_known(module):
         told = True

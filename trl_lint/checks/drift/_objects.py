@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from trl_lint.checks.drift._classes import Callee, instances, may_name_known
 from trl_lint.knowledge.presence import is_class
 from trl_lint.memos import per_module
-from trl_lint.project.parsers import PARSING, dataclass_types
 from trl_lint.python.guards import key_of, last_name
 from trl_lint.python.module import PythonModule
 from trl_lint.python.scopes import scopes
+from trl_lint.run.parsers import PARSING, dataclass_types
 
 _PARSERS = ("HfArgumentParser", "TrlParser")
 

@@ -15,8 +15,8 @@ from trl_lint.knowledge.renames import is_same_value
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.launches import Launch
-from trl_lint.project.parsers import ScriptParser
 from trl_lint.records import NamedTuple
+from trl_lint.run.parsers import ScriptParser
 from trl_lint.sources import Source
 from trl_lint.sources.nodes import Entry
 from trl_lint.sources.shell import Word

@@ -23,13 +23,13 @@ from trl_lint.missing import ABSENT
 from trl_lint.paths import DOCUMENTS, MARKDOWN
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
+from trl_lint.project.launch_table import launches_in
 from trl_lint.project.launches import Launch
 from trl_lint.project.own_copy import is_shadowed
-from trl_lint.project.parsers import OF_THE_PARSER, ScriptParser, parsers_of
-from trl_lint.project.runs import command_parser
 from trl_lint.python.guards import last_name
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.run.parsers import OF_THE_PARSER, ScriptParser, command_parser, parser_in, parsers_of
 from trl_lint.sources import Source, SourceError
 from trl_lint.sources.shell import Word
 
@@ -245,7 +245,7 @@ def parsers_of_launch(launch: Launch, project: Project) -> list[ScriptParser]:
     command = command_parser(launch)
     if command is not None:
         return [command]
-    found = [project.parser_in(path) for path in launch.candidates]
+    found = [parser_in(path, project) for path in launch.candidates]
     return [] if None in found else [parser for parser in found if parser is not None]
 
 
@@ -287,7 +287,7 @@ def commands_beside(fence: Source, project: Project) -> tuple[list[Launch], bool
     first = fence.text.partition("\n")[0] if fence.text.startswith("#") else ""
     words = {word.strip(".") for word in _NAME_ENDS.split(f"{above} {info} {first}")}
     reading: dict[Launch, set[str]] = {}
-    for launch in project.launches_in(fence.path):
+    for launch in launches_in(fence.path, project):
         names = {os.path.basename((word.text or "").rpartition("=")[2]) for word in launch.args}
         if files := {name for name in names if name.endswith(DOCUMENTS)}:
             reading[launch] = files

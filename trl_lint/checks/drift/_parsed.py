@@ -16,10 +16,10 @@ from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.launches import Launch
-from trl_lint.project.parsers import OF_THE_PARSER, ScriptParser
 from trl_lint.project.stack import Choices
 from trl_lint.python.module import PythonModule
 from trl_lint.records import NamedTuple
+from trl_lint.run.parsers import OF_THE_PARSER, ScriptParser
 from trl_lint.sources import SourceError
 
 _FILES = (".yaml", ".yml", ".json")

@@ -13,7 +13,7 @@ from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.launches import Launch
 from trl_lint.project.own_copy import is_shadowed
-from trl_lint.project.parsers import PARSER_NAMES, ScriptParser
+from trl_lint.run.parsers import PARSER_NAMES, ScriptParser
 from trl_lint.sources import SourceError
 
 

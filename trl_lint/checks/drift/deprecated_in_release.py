@@ -40,7 +40,7 @@ from trl_lint.sources.nodes import Scalar
 if TYPE_CHECKING:
     from trl_lint.project.documents import Document
     from trl_lint.project.launches import Launch
-    from trl_lint.project.parsers import ScriptParser
+    from trl_lint.run.parsers import ScriptParser
 
 
 class Announced(NamedTuple):

@@ -17,16 +17,17 @@ from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Edit, Finding, Fix
 from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT
-from trl_lint.project.effective import Setting, of_document
 from trl_lint.python.guards import last_name
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument
+from trl_lint.run.effective import Setting, of_document
+from trl_lint.run.runs import runs_with
 
 if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
-    from trl_lint.project.runs import Run
-    from trl_lint.project.trainercall import Made, TrainerCall
+    from trl_lint.run.runs import Run
+    from trl_lint.run.trainer import Made, TrainerCall
 
 _LOADS_IN_FLOAT32 = {"trl": ">=0.27"}
 _ONLY_TORCH_DTYPE = {"transformers": "<4.56"}
@@ -48,7 +49,7 @@ class ModelDtypeNotRead(Rule):
         if "unsloth" in module.text:
             return  # its own loaders and trainers take either name
         if "torch_dtype" in module.text and "model_init_kwargs" in module.text:
-            from trl_lint.project.trainercall import trainer_calls
+            from trl_lint.run.trainer import trainer_calls
 
             for call in trainer_calls(module, project):
                 if is_loading(call):
@@ -103,7 +104,7 @@ class ModelDtypeNotRead(Rule):
             return
         if of_document(document, "model_init_kwargs.dtype") is not ABSENT:
             return
-        for run in project.runs_with(document.path):
+        for run in runs_with(document.path, project):
             if run.recipe is None or run.recipe.path != document.path or not loads_by_recipe(run):
                 continue
             level = Level(self, run.launch.is_mild, of_code=False)
@@ -125,9 +126,10 @@ _WORDS = "`torch_dtype` is not read here: TRL 0.27 and later load the model in f
 def loads_by_recipe(run: Run) -> bool:
     """Whether the trainers of a run load their model by name, with what the recipe says."""
     script = run.script
-    if script is None or run.parser is None or run.config.rpartition(".")[2] not in _CONFIGS:
+    if script is None or run.parser is None or run.arguments_class.rpartition(".")[2] not in _CONFIGS:
         return False
-    if script.setting("model_init_kwargs") is not ABSENT:
+    given, others = script.given()
+    if given.get("model_init_kwargs", others) is not ABSENT:
         return False
     return _all_load(script.module, run.project)
 
@@ -135,7 +137,7 @@ def loads_by_recipe(run: Run) -> bool:
 @per_module
 def _all_load(module: PythonModule, project: Project) -> bool:
     """Whether a script builds trainers, and all of them load their model by name: asked for each of its recipes."""
-    from trl_lint.project.trainercall import trainer_calls
+    from trl_lint.run.trainer import trainer_calls
 
     calls = trainer_calls(module, project)
     return bool(calls) and all(is_loading(call) for call in calls)

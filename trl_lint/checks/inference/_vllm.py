@@ -8,18 +8,18 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from trl_lint.finding import Location
-from trl_lint.missing import ABSENT, Missing
+from trl_lint.missing import ABSENT
 from trl_lint.project import Project
 from trl_lint.project.discovery import listings
-from trl_lint.project.effective import Setting, of_flag
-from trl_lint.project.runs import Run
-from trl_lint.project.servers import Server
 from trl_lint.python.guards import is_expected_to_fail, never_runs
 from trl_lint.python.module import PythonModule
 from trl_lint.python.names import is_from
 from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.run.effective import Setting, of_flag
+from trl_lint.run.runs import Run
+from trl_lint.run.servers import Server
 from trl_lint.sources import SourceError
 
 SERVER_OPTIONS = ("vllm_server_base_url", "vllm_server_host", "vllm_server_port", "vllm_server_timeout")
@@ -96,7 +96,7 @@ def options_of(run: Run, names: Iterable[str]) -> list[Option]:
     """Those of the fields that the run certainly sets to something."""
     found = []
     for name in names:
-        said = run.field(name)
+        said = run.config.given(name)
         if isinstance(said, Setting) and said.location is not None and said.value is not None:
             found.append(Option(name, said))
     return found
@@ -104,9 +104,9 @@ def options_of(run: Run, names: Iterable[str]) -> list[Option]:
 
 def has_modes(run: Run) -> bool:
     """Whether the config of the run has `vllm_mode` in a release that may be in use."""
-    if not run.config.startswith("trl.") or "trl" not in run.choices:
+    if not run.arguments_class.startswith("trl.") or "trl" not in run.choices:
         return False
-    return run.default("vllm_mode", versions_of(run, run.choices["trl"].newest)) is not ABSENT
+    return run.config.at(versions_of(run, run.choices["trl"].newest)).default("vllm_mode") is not ABSENT
 
 
 def versions_of(run: Run, trl: str) -> dict[str, str]:
@@ -115,22 +115,22 @@ def versions_of(run: Run, trl: str) -> dict[str, str]:
 
 def uses_vllm(run: Run, trl: str) -> bool | None:
     """Whether the run generates with vLLM; None if nobody can tell."""
-    said = run.effective("use_vllm", versions_of(run, trl))
+    said = run.config.at(versions_of(run, trl)).final("use_vllm")
     return said.truth if isinstance(said, Setting) else None
 
 
 def mode_of(run: Run, trl: str) -> str | None:
     """The mode with a release of trl, None if it is not known."""
-    said = run.effective("vllm_mode", versions_of(run, trl))
+    said = run.config.at(versions_of(run, trl)).final("vllm_mode")
     return said.value if isinstance(said, Setting) and isinstance(said.value, str) else None
 
 
 def is_local(run: Run, server: Server, trl: str) -> bool:
     """Whether the trainer certainly talks to this server: on this machine, at its port."""
-    if run.field("vllm_server_base_url") is not ABSENT:
+    if run.config.given("vllm_server_base_url") is not ABSENT:
         return False
-    host: Setting | Missing = run.effective("vllm_server_host", versions_of(run, trl))
-    port = run.effective("vllm_server_port", versions_of(run, trl))
+    host = run.config.at(versions_of(run, trl)).final("vllm_server_host")
+    port = run.config.at(versions_of(run, trl)).final("vllm_server_port")
     if not isinstance(host, Setting) or host.value not in _HERE or not isinstance(port, Setting):
         return False
     return server.port is not None and port.integer == server.port
@@ -143,7 +143,7 @@ def is_in_trainer(run: Run, trl: str) -> bool:
 
 def is_split(run: Run, trl: str) -> bool:
     """Whether they hold engines together, by `vllm_tensor_parallel_size`."""
-    has_field = isinstance(run.default("vllm_tensor_parallel_size", versions_of(run, trl)), Setting)
+    has_field = isinstance(run.config.at(versions_of(run, trl)).default("vllm_tensor_parallel_size"), Setting)
     return has_field and is_in_trainer(run, trl)
 
 

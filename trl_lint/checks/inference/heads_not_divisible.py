@@ -12,10 +12,10 @@ from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding, Location, Severity
 from trl_lint.knowledge.models import model_of
 from trl_lint.missing import ABSENT
-from trl_lint.project.effective import Setting, of_flag
-from trl_lint.project.runs import Run
-from trl_lint.project.servers import size_of
 from trl_lint.python.values import argument
+from trl_lint.run.effective import Setting, of_flag
+from trl_lint.run.runs import Run
+from trl_lint.run.servers import size_of
 
 _OVERRIDING = ("hf_overrides", "hf_config_path")
 
@@ -56,7 +56,7 @@ class HeadsNotDivisible(Rule):
 
     def _check_trainer(self, run: Run) -> Iterator[Finding]:
         """An engine that the processes of a trainer hold together."""
-        size = run.field("vllm_tensor_parallel_size")
+        size = run.config.given("vllm_tensor_parallel_size")
         if not isinstance(size, Setting) or size.integer is None or size.integer < 2 or not has_modes(run):
             return
         name, place = trained_model(run)

@@ -21,9 +21,9 @@ from trl_lint.knowledge.models import model_of
 from trl_lint.knowledge.ranges import holds
 from trl_lint.memos import read_per_project
 from trl_lint.project import Project
-from trl_lint.project.effective import Setting, of_flag
-from trl_lint.project.runs import Run
 from trl_lint.python.values import argument
+from trl_lint.run.effective import Setting, of_flag
+from trl_lint.run.runs import Run
 
 # With these vLLM reads another config than that of the model's newest revision.
 _OVERRIDING = ("hf_overrides", "hf_config_path", "rope_scaling", "revision")
@@ -56,7 +56,7 @@ class LengthBeyondModel(Rule):
     def check_run(self, run: Run) -> Iterator[Finding]:
         if run.framework == "vllm":
             yield from self._check_server(run)
-        elif run.framework == "trl" and run.config.rpartition(".")[2] in _SUMS:
+        elif run.framework == "trl" and run.arguments_class.rpartition(".")[2] in _SUMS:
             yield from self._check_trainer(run)
 
     def _check_server(self, run: Run) -> Iterator[Finding]:
@@ -71,7 +71,7 @@ class LengthBeyondModel(Rule):
 
     def _check_trainer(self, run: Run) -> Iterator[Finding]:
         """The engine inside a trainer."""
-        if not any(isinstance(run.field(name), Setting) for name in (*_PARTS, _WHOLE)) or not has_modes(run):
+        if not any(isinstance(run.config.given(name), Setting) for name in (*_PARTS, _WHOLE)) or not has_modes(run):
             return
         name, place = trained_model(run)
         if not _positions(name):
@@ -84,7 +84,7 @@ class LengthBeyondModel(Rule):
         if verdict is None or _is_allowed(run.project):
             return
         lengths = _lengths(run, verdict.version)
-        said = [run.field(part) for part in lengths]
+        said = [run.config.given(part) for part in lengths]
         given = [one.location for one in said if isinstance(one, Setting) and one.location is not None]
         model = (place._replace(message="the model"),) if place is not None else ()
         shown = " + ".join(f"`{part}` {number}" for part, number in lengths.items())
@@ -117,8 +117,8 @@ def _is_allowed(project: Project) -> bool:
 
 def _lengths(run: Run, release: str) -> dict[str, int]:
     """What the longest text of an engine is the sum of in a release, by field; empty where it is not known."""
-    sums = holds(_SUMS[run.config.rpartition(".")[2]], release)
-    found = {name: run.effective(name, versions_of(run, release)) for name in (_PARTS if sums else (_WHOLE,))}
+    sums = holds(_SUMS[run.arguments_class.rpartition(".")[2]], release)
+    found = {name: run.config.at(versions_of(run, release)).final(name) for name in (_PARTS if sums else (_WHOLE,))}
     numbers = {name: said.integer for name, said in found.items() if isinstance(said, Setting)}
     known = {name: number for name, number in numbers.items() if number is not None}
     return known if len(known) == len(found) else {}

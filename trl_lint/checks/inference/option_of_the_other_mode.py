@@ -17,8 +17,8 @@ from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding
 from trl_lint.missing import ABSENT
-from trl_lint.project.effective import Setting
-from trl_lint.project.runs import Run
+from trl_lint.run.effective import Setting
+from trl_lint.run.runs import Run
 
 _OTHER = {"colocate": SERVER_OPTIONS, "server": COLOCATE_OPTIONS}
 
@@ -30,8 +30,8 @@ class OptionOfTheOtherMode(Rule):
     def check_run(self, run: Run) -> Iterator[Finding]:
         if not has_modes(run):
             return
-        mode = run.field("vllm_mode")
-        if run.field("use_vllm") is ABSENT:
+        mode = run.config.given("vllm_mode")
+        if run.config.given("use_vllm") is ABSENT:
             # Who writes `use_vllm: false` keeps the other options for later; who forgot it wanted them.
             yield from self._unused(run, options_of(run, ("vllm_mode", *SERVER_OPTIONS)))
         elif isinstance(mode, Setting) and isinstance(mode.value, str) and mode.value in _OTHER:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, seen_at
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding
-from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import TrainerCall
-from trl_lint.project.trainercall.configs import field_in
-from trl_lint.project.trainercall.models import only, possible_lines, quantised
+from trl_lint.run.runs import Run
+from trl_lint.run.trainer import TrainerCall
+from trl_lint.run.trainer.configs import field_in
+from trl_lint.run.trainer.models import only, possible_lines, quantised
 
 _TRAINERS = frozenset({"trl.GRPOTrainer", "trl.RLOOTrainer"})
 # From here on an engine of the trainer itself is told of 4-bit weights, and refuses 8-bit ones. Read in 0.25.1, 0.26.0,

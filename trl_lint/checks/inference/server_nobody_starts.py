@@ -13,8 +13,8 @@ from trl_lint.knowledge.ranges import holds
 from trl_lint.memos import read_per_project
 from trl_lint.missing import ABSENT
 from trl_lint.project import Project
-from trl_lint.project.effective import Setting
-from trl_lint.project.runs import Run
+from trl_lint.run.effective import Setting
+from trl_lint.run.runs import Run
 
 _TRAINERS = {
     "trl.GRPOConfig": "trl.GRPOTrainer",
@@ -38,17 +38,17 @@ class ServerNobodyStarts(Rule):
     launched = True
 
     def check_run(self, run: Run) -> Iterator[Finding]:
-        trainer = _TRAINERS.get(run.config)
+        trainer = _TRAINERS.get(run.arguments_class)
         if trainer is None or "trl" not in run.choices or not uses_trainer(run, trainer):
             return
-        said = run.field("use_vllm")
+        said = run.config.given("use_vllm")
         if not isinstance(said, Setting) or said.truth is not True or options_of(run, _PLACES) or _is_unsloth(run):
             return
 
         def waits(release: str) -> bool:
             if uses_vllm(run, release) is not True:
                 return False
-            if run.default("vllm_mode", versions_of(run, release)) is ABSENT:
+            if run.config.at(versions_of(run, release)).default("vllm_mode") is ABSENT:
                 return holds(_SERVER_ALONE, release)
             return mode_of(run, release) == "server"
 
@@ -68,7 +68,8 @@ class ServerNobodyStarts(Rule):
 def _other_way(run: Run) -> str:
     """What else can be done in the releases that may run: only from 0.18.0 on the trainer can do without a server."""
     known = [
-        run.default("vllm_mode", versions_of(run, release)) is not ABSENT for release in run.choices["trl"].releases
+        run.config.at(versions_of(run, release)).default("vllm_mode") is not ABSENT
+        for release in run.choices["trl"].releases
     ]
     if not any(known):
         return ""

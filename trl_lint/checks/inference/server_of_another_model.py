@@ -10,8 +10,8 @@ from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding
 from trl_lint.knowledge.models import Model, model_of
-from trl_lint.project.runs import Run
-from trl_lint.project.servers import Server, is_up, servers_of
+from trl_lint.run.runs import Run
+from trl_lint.run.servers import Server, is_up, servers_of
 
 
 class ServerOfAnotherModel(Rule):

@@ -9,8 +9,8 @@ from trl_lint.checks.inference._vllm import has_modes, is_split
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding
-from trl_lint.project.effective import Setting
-from trl_lint.project.runs import Run
+from trl_lint.run.effective import Setting
+from trl_lint.run.runs import Run
 
 
 class TensorParallelSizeMisfit(Rule):
@@ -23,7 +23,7 @@ class TensorParallelSizeMisfit(Rule):
         if not isinstance(processes, Setting) or processes.integer is None or not has_modes(run):
             return
         count = processes.integer
-        size = run.field("vllm_tensor_parallel_size")
+        size = run.config.given("vllm_tensor_parallel_size")
         if not isinstance(size, Setting) or size.integer is None or size.integer < 1 or count % size.integer == 0:
             return
 

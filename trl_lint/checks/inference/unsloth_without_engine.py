@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from trl_lint.checks._trainer_rule import TrainerRule, first_found, place_for, seen_at
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding
-from trl_lint.project.runs import Run
-from trl_lint.project.trainercall import TrainerCall
-from trl_lint.project.trainercall.made import Made
-from trl_lint.project.trainercall.models import is_unsloth, loader, only, possible_lines
-from trl_lint.project.trainercall.running import value_in
+from trl_lint.run.runs import Run
+from trl_lint.run.trainer import TrainerCall
+from trl_lint.run.trainer.made import Made
+from trl_lint.run.trainer.models import is_unsloth, loader, only, possible_lines
+from trl_lint.run.trainer.running import value_in
 
 _TRAINERS = frozenset({"trl.GRPOTrainer", "trl.OnlineDPOTrainer", "trl.RLOOTrainer"})
 # Releases whose trainer takes `model.vllm_engine` whatever the model has: read in 2025.3.17, 2025.6.12, 2025.10.1 and

@@ -9,9 +9,9 @@ from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding, Location
 from trl_lint.missing import ABSENT
-from trl_lint.project.effective import of_flag
-from trl_lint.project.runs import Run
-from trl_lint.project.servers import Server, is_up, servers_of
+from trl_lint.run.effective import of_flag
+from trl_lint.run.runs import Run
+from trl_lint.run.servers import Server, is_up, servers_of
 
 # The trainer asks for `/init_communicator/`, which only TRL's own server has (trl/extras/vllm_client.py).
 _OWN_SERVER = ">=0.16.0,<1.11.0"
@@ -33,7 +33,7 @@ class VllmModeImplicit(Rule):
 
     def _implicit(self, run: Run) -> Iterator[Finding]:
         """A server is named or started, but the default of the release runs vLLM inside the trainer."""
-        if run.field("vllm_mode") is not ABSENT:
+        if run.config.given("vllm_mode") is not ABSENT:
             return
         options = options_of(run, SERVER_OPTIONS)
         servers = [server for server in servers_of(run) if server.own or options]

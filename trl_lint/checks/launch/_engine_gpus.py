@@ -12,10 +12,10 @@ from contextlib import suppress
 from trl_lint.checks.inference._vllm import is_engine, is_made
 from trl_lint.finding import Location
 from trl_lint.memos import per_module
-from trl_lint.project.runs import Run
 from trl_lint.python.guards import never_runs
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument
+from trl_lint.run.runs import Run
 from trl_lint.sources import SourceError
 
 _ENGINE = (b"tensor_parallel_size",)

@@ -6,8 +6,8 @@ from trl_lint.checks.configs._asserts import UnknownValueError
 from trl_lint.checks.configs._openrlhf_groups import PROGRAM, RELEASES, groups, values_in
 from trl_lint.checks.launch._verl_gpus import Wanted, may_be_elsewhere
 from trl_lint.knowledge.ranges import holds
-from trl_lint.project.runs import Run
 from trl_lint.run.readers.openrlhf import OpenRLHFRun, read_run
+from trl_lint.run.runs import Run
 
 
 def wanted_gpus(run: Run) -> Wanted | None:

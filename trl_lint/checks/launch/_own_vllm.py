@@ -7,11 +7,11 @@ from trl_lint.checks._trainers import uses_trainer
 from trl_lint.checks.launch._visible import Evidence, read_seen
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Location, Severity
-from trl_lint.project.effective import Setting
-from trl_lint.project.runs import Run
-from trl_lint.project.servers import share_of
-from trl_lint.project.vllm_device import OwnDevice, own_device
 from trl_lint.records import NamedTuple
+from trl_lint.run.effective import Setting
+from trl_lint.run.runs import Run
+from trl_lint.run.servers import share_of
+from trl_lint.run.vllm_device import OwnDevice, own_device
 
 # Below this share of the memory of a GPU somebody has thought of the trainer that is there too.
 _MOST_OF_A_GPU = 0.5
@@ -92,12 +92,12 @@ def _counts(run: Run) -> tuple[int | None, Evidence | None]:
 
 def _is_meant(run: Run) -> bool:
     """Whether the trainer is certainly that of trl: one of the project's own may place vLLM otherwise."""
-    return run.config == "trl.GRPOConfig" and "trl" in run.choices and uses_trainer(run, "trl.GRPOTrainer")
+    return run.arguments_class == "trl.GRPOConfig" and "trl" in run.choices and uses_trainer(run, "trl.GRPOTrainer")
 
 
 def _utilization(run: Run, release: str) -> float | None:
     versions = {**run.choices.newest(("trl", "transformers")), "trl": release}
-    said = run.effective("vllm_gpu_memory_utilization", versions)
+    said = run.config.at(versions).final("vllm_gpu_memory_utilization")
     return said.number if isinstance(said, Setting) else None
 
 

@@ -12,11 +12,11 @@ from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT
 from trl_lint.project import Project
 from trl_lint.project.launchers import read_flags
-from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.run.readers.hydra import find
 from trl_lint.run.readers.verl import VerlRun, read_run
+from trl_lint.run.runs import Run
 from trl_lint.sources import Source
 from trl_lint.words import read_count
 

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from itertools import pairwise, takewhile
 
 from trl_lint.finding import Location
-from trl_lint.project.effective import Setting, of_document
 from trl_lint.project.launches import Launch
-from trl_lint.project.runs import Run
-from trl_lint.project.servers import share_of
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.run.effective import Setting, of_document
+from trl_lint.run.runs import Run
+from trl_lint.run.servers import share_of
 from trl_lint.sources.shell import Word
 
 # Behind these, what runs is still one plain process on this machine. With any other wrapper (mpirun, docker, ssh, ray)

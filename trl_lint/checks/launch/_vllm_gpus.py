@@ -5,12 +5,12 @@ from __future__ import annotations
 from trl_lint.checks.inference._vllm import is_engine
 from trl_lint.checks.launch._training_script import Training
 from trl_lint.finding import Location
-from trl_lint.project.effective import Setting
-from trl_lint.project.runs import Run
-from trl_lint.project.servers import Server, is_beside, servers_of, shown_ids
-from trl_lint.project.vllm_device import own_device
 from trl_lint.python.module import PythonModule
 from trl_lint.records import NamedTuple
+from trl_lint.run.effective import Setting
+from trl_lint.run.runs import Run
+from trl_lint.run.servers import Server, is_beside, servers_of, shown_ids
+from trl_lint.run.vllm_device import own_device
 
 
 class Room(NamedTuple):
@@ -63,13 +63,13 @@ def _beside_own(run: Run, training: Training, module: PythonModule, gpus: int) -
 
 def _in_release(run: Run, training: Training, release: str, here: Location, gpus: int) -> Room:
     versions = {**run.choices.newest(("trl", "transformers")), "trl": release}
-    if not run.config:
+    if not run.arguments_class:
         unknown = Room(None, (here._replace(message="no fix: whether vLLM takes a GPU is not known here"),))
         return unknown if _may_own(training, versions) else Room(gpus)
-    device = run.default("vllm_device", versions)
+    device = run.config.at(versions).default("vllm_device")
     if not isinstance(device, Setting) or device.value is None:
         return Room(gpus)
-    used = run.effective("use_vllm", versions)
+    used = run.config.at(versions).final("use_vllm")
     if isinstance(used, Setting) and used.truth is False:
         return Room(gpus)
     own = own_device(run, release, gpus - 1, gpus)

@@ -21,8 +21,8 @@ from trl_lint.finding import Finding, Severity
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.launches import Launch
-from trl_lint.project.named_files import NamedFile, folders_named, is_placeholder, named_files, parent_folders
-from trl_lint.project.runs import Run
+from trl_lint.run.named_files import NamedFile, folders_named, is_placeholder, named_files, parent_folders
+from trl_lint.run.runs import Run, run_of
 from trl_lint.sources.nodes import Scalar, find
 from trl_lint.sources.shell import Word
 
@@ -60,7 +60,7 @@ class LinkedFileMissing(Rule):
             return
         if launch.source.path.endswith(".ipynb") or is_elsewhere(launch):
             return
-        for link in files_named_by(project.run_of(launch)):
+        for link in files_named_by(run_of(launch, project)):
             if link.status != "missing" or link.name is None or not link.name.endswith(_SUFFIXES):
                 continue
             folders = parent_folders(link.name, launch)

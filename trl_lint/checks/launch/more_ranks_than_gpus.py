@@ -12,10 +12,10 @@ from trl_lint.finding import Finding, Location
 from trl_lint.grading import milder
 from trl_lint.knowledge.families import Server
 from trl_lint.missing import ABSENT, UNKNOWN
-from trl_lint.project.effective import Setting, of_document, of_flag
-from trl_lint.project.runs import Run
-from trl_lint.project.servers import read_server, share_of, shown_ids
 from trl_lint.records import NamedTuple
+from trl_lint.run.effective import Setting, of_document, of_flag
+from trl_lint.run.runs import Run
+from trl_lint.run.servers import read_server, share_of, shown_ids
 from trl_lint.sources import SourceError
 
 # With these the ranks of a server are not all on the machine of the command.

@@ -13,6 +13,7 @@ from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project import Project
 from trl_lint.project.launches import Launch
 from trl_lint.python.module import PythonModule
+from trl_lint.run.runs import run_of
 from trl_lint.sources import Source, SourceError
 from trl_lint.sources.shell import Word
 
@@ -65,7 +66,7 @@ class PlainPythonOnSeveralGpus(Rule):
         if found is None:
             return
         severity, consequence, related = found
-        room = read_room(project.run_of(launch), training, module, evidence.gpus)
+        room = read_room(run_of(launch, project), training, module, evidence.gpus)
         built = module.location(training.call.func, f"{training.name} is built here")
         yield self.finding(
             read_place(launch),

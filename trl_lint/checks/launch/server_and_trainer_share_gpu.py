@@ -8,8 +8,8 @@ from trl_lint.checks.inference._vllm import has_modes, is_local, mode_of, uses_v
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding, Location, Severity
-from trl_lint.project.runs import Run
-from trl_lint.project.servers import Server, is_beside, machines_of, servers_of, share_of, shown_ids
+from trl_lint.run.runs import Run
+from trl_lint.run.servers import Server, is_beside, machines_of, servers_of, share_of, shown_ids
 
 
 class ServerAndTrainerShareGpu(Rule):

@@ -25,6 +25,7 @@ from trl_lint.project.environment import Environment
 from trl_lint.project.launches import Launch
 from trl_lint.project.pins import Manifest
 from trl_lint.python.module import PythonModule
+from trl_lint.run.runs import run_of
 from trl_lint.sources import Source
 
 _TRUE = frozenset({"true", "1", "yes"})
@@ -161,7 +162,7 @@ def has_argument(launch: Launch, text: str, project: Project) -> bool:
     if not isinstance(value, Missing):
         given = value.text or ""
         return given == wanted if equals else given == flag or given.lower() in _TRUE
-    document = project.run_of(launch).recipe
+    document = run_of(launch, project).recipe
     set_there = document.value(flag.lstrip("-")) if document is not None else None
     return set_there == wanted if equals else set_there is True
 

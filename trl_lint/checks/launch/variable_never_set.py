@@ -10,6 +10,7 @@ from trl_lint.checks.rule import Rule
 from trl_lint.finding import Edit, Finding, Fix
 from trl_lint.grading import beside
 from trl_lint.project import Project
+from trl_lint.project.launch_table import launches_in
 from trl_lint.project.launches import Launch
 from trl_lint.project.starters import files_naming
 from trl_lint.regexes import regex
@@ -36,7 +37,7 @@ class VariableNeverSet(Rule):
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
         source = launch.source
-        if source.language != "shell" or launch.is_documentation or launch is not project.launches_in(source.path)[0]:
+        if source.language != "shell" or launch.is_documentation or launch is not launches_in(source.path, project)[0]:
             return
         without_dollar = list(self._without_dollar(source, project))
         set_here = names_without_dollar(source.text)
@@ -46,7 +47,7 @@ class VariableNeverSet(Rule):
             return
         yield from without_dollar
         told: set[str] = set()
-        launches = project.launches_in(source.path)
+        launches = launches_in(source.path, project)
         level = beside("warning", not any(concerns_models(one, project) for one in launches))
         for name, start, end in plain_expansions(source):
             if name in told or name in set_here:
@@ -58,7 +59,7 @@ class VariableNeverSet(Rule):
 
     def _without_dollar(self, source: Source, project: Project) -> Iterator[Finding]:
         """`model.path=model_path` in a script that sets `model_path` and uses it nowhere."""
-        for launch in project.launches_in(source.path):
+        for launch in launches_in(source.path, project):
             for word in launch.args:
                 name = (word.text or "").rpartition("=")[2]
                 if not word.raw.endswith(name) or not _SPOKEN.fullmatch(name) or not is_only_set(name, source.text):

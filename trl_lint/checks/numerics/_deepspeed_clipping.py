@@ -21,12 +21,13 @@ from trl_lint.checks.verdict import Level, Verdict, judge_pins
 from trl_lint.finding import Edit, Fix, Location, Severity
 from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT
-from trl_lint.project.effective import Setting
 from trl_lint.python.guards import bindings, key_of, last_name
 from trl_lint.python.islands import rewrite
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
+from trl_lint.run.effective import Setting
+from trl_lint.run.runs import run_of
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from trl_lint.project.documents import Document
     from trl_lint.project.environment import Environment
     from trl_lint.project.launches import Launch
-    from trl_lint.project.runs import Run
+    from trl_lint.run.runs import Run
 
 _WITHOUT_DEFAULT = {"deepspeed": "<0.19.3"}
 _LEAVES_IT_OUT = {**_WITHOUT_DEFAULT, "accelerate": "<0.30"}
@@ -87,7 +88,7 @@ def unclipped(run: Run, highest: Severity | None, is_shown: bool) -> Iterator[Un
 
     `highest`: how severe it is that nothing is clipped, None where that is a matter of what somebody asked for.
     """
-    asked = run.effective("max_grad_norm", run.choices.newest(("trl", "transformers")))
+    asked = run.config.at(run.choices.newest(("trl", "transformers"))).final("max_grad_norm")
     wanted = asked.number if isinstance(asked, Setting) else None
     if isinstance(asked, Setting) and (asked.value is None or (wanted is not None and is_off(wanted))):
         return
@@ -124,7 +125,7 @@ def unclipped(run: Run, highest: Severity | None, is_shown: bool) -> Iterator[Un
 
 def place_without_key(run: Run) -> Place | None:
     """The config that the trainer of a run gives DeepSpeed, if it has no `gradient_clipping`."""
-    said = run.field("deepspeed")
+    said = run.config.given("deepspeed")
     is_named = run.link("deepspeed") is not None or (isinstance(said, Setting) and said.value is not None)
     if is_named:
         return _in_json(run.deepspeed) if run.deepspeed is not None else None
@@ -133,7 +134,7 @@ def place_without_key(run: Run) -> Place | None:
 
 def in_accelerate(run: Run) -> Place | None:
     """The config that accelerate gives DeepSpeed, its own or the file that it names, if it has no such key."""
-    from trl_lint.project.runs import read_quietly
+    from trl_lint.run.runs import read_quietly
     from trl_lint.sources.nodes import Mapping
 
     config = run.accelerate
@@ -191,7 +192,7 @@ def deepspeed_leaves_unclipped(path: str, project: Project) -> Verdict | None:
     runs = runs_of(path, project)
     found: list[Verdict] = []
     for launch in runs:
-        run = project.run_of(launch)
+        run = run_of(launch, project)
         config = run.accelerate
         if launch.is_documentation or config is None or config.value("distributed_type") != "DEEPSPEED":
             return None
@@ -207,7 +208,7 @@ def deepspeed_leaves_unclipped(path: str, project: Project) -> Verdict | None:
 def _run_clips(launch: Launch, project: Project) -> bool:
     from trl_lint.sources.nodes import find, value_of
 
-    run = project.run_of(launch)
+    run = run_of(launch, project)
     config = run.accelerate
     if config is None or config.value("distributed_type") != "DEEPSPEED":
         return False

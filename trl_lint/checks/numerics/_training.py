@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING
 
 from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT, UNKNOWN
-from trl_lint.project.effective import Setting
 from trl_lint.python.module import PythonModule
 from trl_lint.regexes import regex
+from trl_lint.run.effective import Setting
 
 if TYPE_CHECKING:
     from trl_lint.knowledge.families import TrainingKind
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
     from trl_lint.project.launches import Launch
-    from trl_lint.project.runs import Run
+    from trl_lint.run.runs import Run
 
 
 _RL = ("GRPO", "RLOO", "PPO", "OnlineDPO", "NashMD", "XPO", "REINFORCE", "GSPO", "SDPO", "A2PO", "AsyncGRPO", "PAPO")
@@ -128,7 +128,6 @@ def kind_of_launch(launch: Launch, project: Project) -> TrainingKind:
 def kind_of_run(run: Run) -> TrainingKind:
     """The kind of training of a run, by the option of its framework that says it, else by what its command starts."""
     from trl_lint.knowledge.families import family_of
-    from trl_lint.run.config import config_of
 
     family = family_of(run.framework)
     kinds = family.document if family is not None else ()
@@ -136,7 +135,7 @@ def kind_of_run(run: Run) -> TrainingKind:
     method = method or next((kind.method for kind in kinds if kind.method is not None and kind.method.key), None)
     if method is None:
         return kind_of_launch(run.launch, run.project)
-    said = config_of(run).final(method.key)
+    said = run.config.final(method.key)
     value = said.value if isinstance(said, Setting) else None
     if value in method.rl:
         return "rl"

@@ -18,13 +18,12 @@ from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Fix, Severity
 from trl_lint.knowledge.families import family_of
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
-from trl_lint.project.effective import Said, Setting, Unknown, of_flag
 from trl_lint.python.guards import bindings, key_of, last_name
 from trl_lint.python.islands import rewrite, with_keyword, without_keyword
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument
 from trl_lint.regexes import regex
-from trl_lint.run.config import config_of
+from trl_lint.run.effective import Said, Setting, Unknown, of_flag
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
     from trl_lint.project.launches import Launch
-    from trl_lint.project.runs import Run
+    from trl_lint.run.runs import Run
     from trl_lint.sources.nodes import Entry, Mapping
 
 BOTH = "`fp16` and `bf16` are both on, and at most one may be: the arguments are refused with a ValueError"
@@ -173,7 +172,7 @@ class Fp16ForRl(Rule):
 
 def given_to(run: Run, what: str) -> Said:
     """What a command sets a precision to; of a program whose options are not known, what a flag of TRL's name says."""
-    config = config_of(run)
+    config = run.config
     found = config.given_setting(what)
     if not isinstance(found, Unknown) or run.framework not in ("other", "trl", "transformers"):
         return found

@@ -22,17 +22,17 @@ from trl_lint.finding import Edit, Finding, Fix, Location, Severity
 from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT
 from trl_lint.paths import is_test_file
-from trl_lint.project.effective import Setting
 from trl_lint.python.guards import calls_by_function, key_of, last_name
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.python.values import argument
 from trl_lint.regexes import regex
+from trl_lint.run.effective import Setting
 
 if TYPE_CHECKING:
     from trl_lint.knowledge.families import TrainingKind
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
-    from trl_lint.project.runs import Run
+    from trl_lint.run.runs import Run
 
 # Any of these in the code of a module means that clipping was thought of, by whatever name.
 _CLIPS = regex(
@@ -214,9 +214,7 @@ class GradientClippingOff(Rule):
 
     def _check_command(self, run: Run) -> Iterator[Finding]:
         """The norm that a command gives, by whatever name its framework has for it."""
-        from trl_lint.run.config import config_of
-
-        config = config_of(run)
+        config = run.config
         given = config.given_setting("clipping")
         if not isinstance(given, Setting) or given.origin != "flag" or given.location is None:
             return  # a file and a script are judged by themselves
@@ -238,9 +236,9 @@ class GradientClippingOff(Rule):
             return
         from trl_lint.checks.numerics._deepspeed_clipping import unclipped
 
-        kind = kind_of_class(run.config.rpartition(".")[2])
+        kind = kind_of_class(run.arguments_class.rpartition(".")[2])
         kinds = (kind, kind_of_launch(run.launch, run.project))
-        highest = severity_of(*kinds, {run.config.partition(".")[0]})
+        highest = severity_of(*kinds, {run.arguments_class.partition(".")[0]})
         for found in unclipped(run, highest, run.launch.is_documentation):
             yield self.finding(
                 found.location, found.message, severity=found.severity, related=found.related, fix=found.fix
@@ -254,7 +252,7 @@ def is_refused(document: Document, project: Project) -> bool:
     return any(
         pair.key == "gradient_clipping"
         for run in runs_compared_with(document, project)
-        for pair in mismatches(run, run.choices[run.config.partition(".")[0]].newest)
+        for pair in mismatches(run, run.choices[run.arguments_class.partition(".")[0]].newest)
     )
 
 

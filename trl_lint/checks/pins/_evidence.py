@@ -13,6 +13,7 @@ from trl_lint.knowledge.compat import Advisory, Repair, Settings
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.governed import governed_files, pins_itself
+from trl_lint.project.launch_table import all_launches
 from trl_lint.project.launches import Launch
 from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
@@ -117,7 +118,7 @@ def _runs(advisory: Advisory, files: list[str], project: Project) -> Iterator[Co
     from trl_lint.checks._runs import config_documents, deepspeed_in_code
 
     governed = frozenset(files)
-    for launch in sorted(project.launches(), key=lambda launch: launch.is_documentation):
+    for launch in sorted(all_launches(project), key=lambda launch: launch.is_documentation):
         if (launch.script_path or launch.source.path) in governed and _is_about(advisory, launch, files, project):
             for document in config_documents(launch, project):
                 places = read_settings(advisory.documents, document, launch)

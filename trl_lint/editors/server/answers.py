@@ -17,10 +17,10 @@ from trl_lint.editors.server.wire import place, position, range_of, uri_of
 from trl_lint.finding import Location
 from trl_lint.project import Project
 from trl_lint.project.pins import kind_of
-from trl_lint.project.runs import Run
 from trl_lint.reports import visible
 from trl_lint.reports.runs import counted, describe, gpu_roles
 from trl_lint.run.overview import backend_of
+from trl_lint.run.runs import Run
 from trl_lint.settings_file import SettingsError
 from trl_lint.sources import SourceError
 from trl_lint.sources.requirements import read_requirements

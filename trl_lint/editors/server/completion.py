@@ -10,9 +10,9 @@ from trl_lint.editors.server.subjects import STACK, Argument, owners_of, signatu
 from trl_lint.knowledge.values import value_rules
 from trl_lint.project import Project
 from trl_lint.project.documents import Document, read_document
-from trl_lint.project.runs import Run
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.run.runs import Run
 from trl_lint.sources import SourceError
 from trl_lint.sources.files import open_file
 

@@ -14,13 +14,13 @@ from trl_lint.knowledge.ranges import in_words, spans
 from trl_lint.knowledge.releases import installable
 from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.project import Project
-from trl_lint.project.effective import Setting
 from trl_lint.project.pins import Pin
-from trl_lint.project.runs import Run
 from trl_lint.reports import visible
 from trl_lint.reports.colors import Palette
 from trl_lint.reports.runs import describe, write_text
+from trl_lint.run.effective import Setting
 from trl_lint.run.readers.hydra import MISSING
+from trl_lint.run.runs import Run
 
 _MOST_RUNS = 5
 _CONFLICTS = ("TRL202", "TRL204")
@@ -125,7 +125,7 @@ def _is_first(change: api.Change, package: str) -> bool:
 def _effective(argument: Argument, versions: dict[str, str]) -> Iterator[str]:
     """What the runs that read it make of it, and where that is written."""
     for run in argument.runs[:_MOST_RUNS]:
-        said = run.effective(argument.name, versions)
+        said = run.config.at(versions).final(argument.name)
         if not isinstance(said, Setting) or not said.is_known:
             continue
         where = f", {_place(run, said)}" if said.location is not None else ""

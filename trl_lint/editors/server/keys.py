@@ -17,6 +17,7 @@ from trl_lint.knowledge.configs import option_of, value_rows
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
+from trl_lint.project.launch_table import launches_in
 from trl_lint.project.launches import Launch, holds_launches
 from trl_lint.records import NamedTuple
 from trl_lint.run.readers.hydra import Tree, find
@@ -79,7 +80,7 @@ def keys_in(package: str, config: str, version: str) -> dict[str, str] | None:
 def launch_at(path: str, offset: int, project: Project) -> Launch | None:
     """The command at an offset of a file."""
     with suppress(OSError, SourceError):
-        launches = project.launches_in(path) if holds_launches(path) else ()
+        launches = launches_in(path, project) if holds_launches(path) else ()
         return next((one for one in launches if one.location.start <= offset <= one.location.end), None)
     return None
 

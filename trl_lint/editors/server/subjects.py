@@ -14,12 +14,13 @@ from trl_lint.knowledge.signatures import Signature
 from trl_lint.missing import Missing
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
+from trl_lint.project.launch_table import launches_in
 from trl_lint.project.launches import holds_launches
 from trl_lint.project.pins import Pin, is_manifest
-from trl_lint.project.runs import Run
 from trl_lint.python.module import PythonModule
 from trl_lint.records import NamedTuple
 from trl_lint.run.overview import is_shown
+from trl_lint.run.runs import Run, run_of, runs_with
 from trl_lint.sources import SourceError
 from trl_lint.sources.notebook import code_of
 
@@ -110,14 +111,14 @@ def runs_of(path: str, project: Project) -> list[Run]:
     if not holds_launches(path):
         return []
     with suppress(OSError, SourceError):
-        runs = [project.run_of(launch) for launch in project.launches_in(path)]
+        runs = [run_of(launch, project) for launch in launches_in(path, project)]
         return [run for run in runs if is_shown(run)]
     return []
 
 
 def readers_of(path: str, project: Project) -> tuple[Run, ...]:
     """The runs that take arguments from a config file."""
-    return tuple(run for run in project.runs_with(path) if path in _recipes(run))
+    return tuple(run for run in runs_with(path, project) if path in _recipes(run))
 
 
 def _recipes(run: Run) -> tuple[str, ...]:
@@ -135,7 +136,7 @@ def owners_of(path: str, project: Project, document: Document | None) -> tuple[s
 
 def _classes(run: Run) -> tuple[str, ...]:
     bases = run.parser.fields.bases if run.parser is not None else ()
-    return tuple(dict.fromkeys([*bases, *([run.config] if run.config else [])]))
+    return tuple(dict.fromkeys([*bases, *([run.arguments_class] if run.arguments_class else [])]))
 
 
 def signatures(owners: tuple[str, ...], versions: dict[str, str]) -> Iterator[tuple[str, str, Signature]]:

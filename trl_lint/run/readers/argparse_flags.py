@@ -13,10 +13,10 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from trl_lint.missing import UNKNOWN
-from trl_lint.project.effective import as_bool, as_number
 from trl_lint.python.values import literal_of
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.run.effective import as_bool, as_number
 from trl_lint.sources.shell import Word
 from trl_lint.words import read_count
 

@@ -6,20 +6,24 @@ cli/main.py of ms-swift makes flags of such a file before anything else reads th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 
+from trl_lint.coverage import CONFIGURATION, HIDDEN, NO_DEFAULT, NO_FILE, NO_RELEASE, NOT_KNOWN
 from trl_lint.finding import Location
-from trl_lint.knowledge.families import Arguments, arguments_of
+from trl_lint.knowledge.command_keys import defaults_of
+from trl_lint.knowledge.families import Arguments, arguments_of, framework_of
 from trl_lint.knowledge.needles import MAX_BYTES
 from trl_lint.knowledge.ranges import holds
 from trl_lint.memos import per_project
-from trl_lint.missing import UNKNOWN, Missing
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project import Project
-from trl_lint.project.effective import Setting, of_flag, of_words
 from trl_lint.project.launchers import Flags, read_flags
 from trl_lint.project.launches import Launch
 from trl_lint.records import NamedTuple
+from trl_lint.run.config import Config, Layer, Read, Versions, nothing_known, of_history, why
+from trl_lint.run.effective import Said, Setting, Unknown, of_document, of_flag, of_words
+from trl_lint.run.inputs import Inputs
 from trl_lint.sources import Source, SourceError
 from trl_lint.sources.nodes import Mapping, Node, Scalar, Sequence, value_of
 from trl_lint.sources.placeholders import is_marked
@@ -65,7 +69,7 @@ class Given(NamedTuple):
 def words_of(launch: Launch, project: Project) -> Given | None:
     """The words behind a subcommand, with those of its config file; None where it is not known what that gives."""
     args = tuple(word._replace(text=None) if is_marked(word.text or "") else word for word in launch.args)
-    family = arguments_of(project.run_of(launch).framework)
+    family = arguments_of(framework_of(launch.program, launch.subcommand, launch.module))
     if family is None or not family.config_first:
         return Given(args, launch)
     if args and (args[0].text or "").endswith(_SUFFIXES):
@@ -144,3 +148,81 @@ def _text_of(node: Node) -> str | None:
     if isinstance(value, (bool, int, float)):
         return str(value)
     return value if isinstance(value, str) and "${" not in value and not is_marked(value) else None
+
+
+# -- the options ---------------------------------------------------------------------------------------------------
+
+
+def read_config(inputs: Inputs) -> Config:
+    """LLaMA-Factory, ms-swift, axolotl: the flags, or the words `key=value`, over the config file."""
+    arguments, launch = arguments_of(inputs.framework), inputs.launch
+    if arguments is None:
+        return nothing_known(inputs.framework, NOT_KNOWN, launch.location)
+    words = words_of(launch, inputs.project)
+    over_file = arguments.over_file
+    recipe, link = (inputs.recipe, inputs.link("recipe")) if over_file else (None, None)
+    if words is None or (link is not None and recipe is None):
+        missing = link is not None and link.status == "missing"
+        place = link.location if link is not None else launch.location
+        return nothing_known(inputs.framework, NO_FILE if missing else CONFIGURATION, place)
+    here = launch.location
+
+    def of_flags(name: str) -> Said:
+        return why(words.setting(name) if recipe is None else of_flag(launch, name), HIDDEN, here)
+
+    def flags() -> Iterator[str]:
+        texts = (word.text or "" for word in words.words)
+        yield from (text.partition("=")[0][2:].replace("-", "_") for text in texts if text.startswith("--"))
+
+    def of_assignments(name: str) -> Said:
+        return _assigned(launch.args, name, launch.source.location)
+
+    def assignments() -> Iterator[str]:
+        yield from (word.text.partition("=")[0] for word in launch.args if "=" in (word.text or "") and word.text)
+
+    layers = [Layer(of_flags, flags)]
+    if recipe is not None:
+        if over_file == "assignments":
+            layers = [Layer(of_assignments, assignments)]
+        root = recipe.mapping
+        in_file = [*_leaves(root)] if root is not None else []
+        layers.append(Layer(lambda name: why(of_document(recipe, name), CONFIGURATION, here), lambda: in_file))
+
+    package = arguments.package
+    command = arguments.keys_for(launch.subcommand or "train")
+
+    def defaults(versions: Versions) -> Read:
+        if not versions.get(package):
+            return lambda name: Unknown(NO_RELEASE, here)
+        known = defaults_of(package, command, versions[package])
+
+        def default(name: str) -> Said:
+            if name in known:
+                return of_history(known[name])
+            return Unknown(NO_DEFAULT) if name.partition(".")[0] in known else ABSENT  # a part of a block
+
+        return default
+
+    return Config(inputs.framework, tuple(layers), defaults, inputs.choices.newest((package,)), package)
+
+
+def _assigned(words: tuple[Word, ...], name: str, location: Callable[[int, int], Location]) -> Said:
+    """What `key=value` says of a name: the last one counts, and a word that nobody knows hides those before it."""
+    found: Said = ABSENT
+    for word in words:
+        key, equal, value = (word.raw.lstrip("\"'") if word.text is None else word.text).partition("=")
+        if word.text is None and not (equal and key.replace(".", "_").isidentifier()):
+            found = Unknown(HIDDEN, location(word.start, word.end))
+        elif equal and key == name:
+            found = Setting(UNKNOWN if word.text is None else value, "flag", location(word.start, word.end))
+    return found
+
+
+def _leaves(root: Mapping, above: str = "") -> Iterator[str]:
+    """The dotted keys of a document that hold a value; of lists the key alone."""
+    for entry in root.entries:
+        name = f"{above}{entry.key.value}"
+        if isinstance(entry.value, Mapping) and entry.value.entries:
+            yield from _leaves(entry.value, f"{name}.")
+        else:
+            yield name

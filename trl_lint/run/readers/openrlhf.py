@@ -8,21 +8,25 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from trl_lint import budget, tracked
-from trl_lint.coverage import COPY, CUT, PARSER, Reason
+from trl_lint.coverage import COPY, CUT, HIDDEN, NO_DEFAULT, NO_RELEASE, NOT_KNOWN, PARSER, Reason
 from trl_lint.finding import Location
 from trl_lint.knowledge.api import facts
 from trl_lint.knowledge.programs import programs
 from trl_lint.memos import per_project
-from trl_lint.missing import ABSENT, Missing
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project import Project
 from trl_lint.project.launches import Launch
 from trl_lint.project.own_copy import has_own_copy
 from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
+from trl_lint.run.config import Config, Layer, Read, Versions, nothing_known
+from trl_lint.run.effective import Said, Setting, Unknown
+from trl_lint.run.inputs import Inputs
 from trl_lint.run.readers.argparse_flags import Arguments, Fault, Flag, read_arguments, read_flag
 from trl_lint.sources import SourceError
 
 Flags = Mapping[str, Flag]
+_PACKAGE = "openrlhf"
 
 
 class OpenRLHFRun(NamedTuple):
@@ -128,6 +132,43 @@ def arguments_in(run: OpenRLHFRun, version: str) -> Arguments | None:
 def flags_of(run: OpenRLHFRun, version: str) -> Flags | None:
     """The flags of the project's own file, or those of a release."""
     return run.own if run.own is not None else flags_in_release(run.module, version)
+
+
+def read_config(inputs: Inputs) -> Config:
+    """The options of OpenRLHF: what its parser makes of the command line."""
+    found, here = run_or_reason(inputs.launch, inputs.project), inputs.launch.location
+    if not isinstance(found, OpenRLHFRun):
+        return nothing_known(inputs.framework, found or NOT_KNOWN, here)
+    versions = found.choices.newest((_PACKAGE,))
+    if found.own is None and not versions:
+        return nothing_known(inputs.framework, NO_RELEASE, here)
+    arguments = arguments_in(found, versions.get(_PACKAGE, ""))
+    if arguments is None:
+        return nothing_known(inputs.framework, NO_RELEASE, here)
+    source = inputs.launch.source
+
+    def given(name: str) -> Said:
+        word = arguments.words.get(f"--{name}")
+        if word is not None:
+            value = arguments.values.get(f"--{name}", UNKNOWN)
+            return Setting(value, "flag", source.location(word.start, word.end))
+        return Unknown(HIDDEN, here) if arguments.hidden else ABSENT
+
+    def defaults(versions: Versions) -> Read:
+        flags = flags_of(found, versions.get(_PACKAGE, "")) or {}
+
+        def default(name: str) -> Said:
+            known = flags.get(f"--{name}")
+            if known is None:
+                return ABSENT if flags else Unknown(NO_RELEASE, here)
+            return (
+                Unknown(NO_DEFAULT) if isinstance(known.default, Missing) else Setting(known.default, "default", None)
+            )
+
+        return default
+
+    layer = Layer(given, lambda: (flag[2:] for flag in arguments.words))
+    return Config(inputs.framework, (layer,), defaults, versions, _PACKAGE)
 
 
 def place_of(fault: Fault, launch: Launch) -> Location:

@@ -8,25 +8,42 @@ from functools import lru_cache
 from weakref import WeakKeyDictionary
 
 from trl_lint import tracked
-from trl_lint.coverage import CONFIGURATION, COPY, CUT, Reason
+from trl_lint.coverage import (
+    CONFIGURATION,
+    COPY,
+    CUT,
+    HIDDEN,
+    NO_DEFAULT,
+    NO_RELEASE,
+    NOT_KNOWN,
+    NOT_PLAIN,
+    REWRITTEN,
+    Reason,
+)
 from trl_lint.finding import Location
 from trl_lint.knowledge.api import config_keys
 from trl_lint.knowledge.programs import config_of_engine, config_of_program, programs
 from trl_lint.memos import per_project
-from trl_lint.missing import Missing
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project import Project
 from trl_lint.project.launches import Launch
 from trl_lint.project.own_copy import has_own_copy
 from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.run.config import Config, Layer, Read, Versions, nothing_known
+from trl_lint.run.effective import Said, Setting, Unknown
+from trl_lint.run.inputs import Inputs
 from trl_lint.run.readers.hydra import (
     CommandLine,
+    Mandatory,
     Override,
     Tree,
     apply_all,
     copied,
+    find,
     read_command_line,
+    read_value,
     tree_of,
 )
 from trl_lint.run.readers.hydra_files import (
@@ -42,6 +59,7 @@ from trl_lint.sources.nodes import Entry, Mapping, Scalar, value_of
 from trl_lint.sources.nodes import Sequence as ListNode
 from trl_lint.sources.nodes import find as find_node
 
+_PACKAGE = "verl"
 ENGINE = "model_engine"
 _OWN_FOLDER = ("", "config", "./config")  # how a command names the folder that verl's programs look in anyway
 
@@ -125,10 +143,15 @@ class VerlRun(NamedTuple):
         tree = self.tree(version)
         return None if tree is None or any(True for _ in apply_all(tree, self.overrides)) else tree
 
-    def release_tree(self, version: str) -> Tree | None:
+    def below(self, version: str) -> Tree | None:
+        """The configuration of a release, not to be changed; None if it is not known."""
         name = config_name(self, version)
         found = tree_in_release(name, version) if name else None
-        if found is None or any(_chooses_group(override, found) for override in self.line.overrides):
+        return None if found is None or any(_chooses_group(one, found) for one in self.line.overrides) else found
+
+    def release_tree(self, version: str) -> Tree | None:
+        found = self.below(version)
+        if found is None:
             return None
         tree = copied(found)
         if self.over is not None:
@@ -283,3 +306,68 @@ def place_of(override: Override, launch: Launch) -> Location:
         start = word.start + len(quote)
         return launch.source.location(start, start + len(override.head))
     return launch.source.location(word.start, word.end)
+
+
+# -- the options ----------------------------------------------------------------------------------------------------
+
+
+def read_config(inputs: Inputs) -> Config:
+    """The options of verl: the overrides, over what a config of the project says, over that of the release."""
+    found, here = run_or_reason(inputs.launch, inputs.project), inputs.launch.location
+    if not isinstance(found, VerlRun):
+        return nothing_known(inputs.framework, found or NOT_KNOWN, here)
+    versions = found.choices.newest((_PACKAGE,))
+    if found.own is None and not versions:
+        return nothing_known(inputs.framework, NO_RELEASE, here)
+    is_composed = found.composed(versions.get(_PACKAGE, "")) is not None
+
+    def defaults(versions: Versions) -> Read:
+        tree = found.own.tree if found.own is not None else found.below(versions.get(_PACKAGE, ""))
+        if tree is None or not is_composed:
+            return lambda name: Unknown(CONFIGURATION, here)
+        return lambda name: _read(tree, name)
+
+    layers = [_of_overrides(found)]
+    if found.over is not None:
+        layers.append(_of_over(found.over))
+    return Config(inputs.framework, tuple(layers), defaults, versions, _PACKAGE)
+
+
+def _read(tree: Tree, name: str) -> Said:
+    value = find(tree, name)
+    if isinstance(value, Missing):
+        return Unknown(NO_DEFAULT) if value is UNKNOWN else value
+    return Unknown(NOT_PLAIN) if isinstance(value, (dict, list, Mandatory)) else Setting(value, "default", None)
+
+
+def _of_overrides(run: VerlRun) -> Layer:
+    """What the command sets: the last override of a key counts, and one of a whole block hides what is in it."""
+    overrides = tuple(reversed(run.overrides))
+    unsure = next((override for override in overrides if not override.is_certain), None)
+
+    def read(name: str) -> Said:
+        for override in overrides:
+            place = place_of(override, run.launch)
+            if override.key != name:
+                if name.startswith(f"{override.key}."):
+                    return Unknown(NOT_PLAIN, place)
+                continue
+            value = read_value(override.value) if override.is_certain else UNKNOWN
+            if override.sign == "~" or isinstance(value, (Missing, Mandatory)):
+                return Unknown(REWRITTEN if override.sign == "~" else HIDDEN, place)
+            return Setting(value, "flag", place)
+        return ABSENT if unsure is None else Unknown(HIDDEN, place_of(unsure, run.launch))
+
+    return Layer(read, lambda: dict.fromkeys(override.key for override in run.overrides))
+
+
+def _of_over(over: Over) -> Layer:
+    """What a config of the project says over that of the release."""
+    said: dict[str, Said] = {}
+    for key, entry in over.values():
+        value = value_of(entry.value) if isinstance(entry.value, Scalar) else UNKNOWN
+        is_plain = isinstance(value, (str, int, float, bool, type(None))) and "${" not in str(value)
+        said[key] = Setting(
+            value if is_plain else UNKNOWN, "recipe", Location(over.path, entry.key.start, entry.value.end)
+        )
+    return Layer(lambda name: said.get(name, ABSENT), lambda: said)
