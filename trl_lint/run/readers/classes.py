@@ -85,7 +85,7 @@ def _of_flags(parser: ScriptParser, inputs: Inputs) -> Layer:
 
     def read(name: str) -> Said:
         said = of_flag(launch, name)
-        if said is UNKNOWN or (said is ABSENT and any(name.startswith(beginning) for beginning in short)):
+        if said is UNKNOWN or any(name.startswith(each) or f"no_{name}".startswith(each) for each in short):
             return hidden
         return said
 

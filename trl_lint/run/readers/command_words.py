@@ -29,6 +29,7 @@ from trl_lint.sources.nodes import Mapping, Node, Scalar, Sequence, value_of
 from trl_lint.sources.placeholders import is_marked
 from trl_lint.sources.shell import Word
 
+_NULL = frozenset({"", "~", "null", "Null", "NULL"})
 _SUFFIXES = (".yaml", ".yml", ".json")
 _FLAG = "--config"
 _FILE_LIMIT = 1 << 40  # beyond every place in a file
@@ -214,7 +215,8 @@ def _assigned(words: tuple[Word, ...], name: str, location: Callable[[int, int],
         if word.text is None and not (equal and key.replace(".", "_").isidentifier()):
             found = Unknown(HIDDEN, location(word.start, word.end))
         elif equal and key == name:
-            found = Setting(UNKNOWN if word.text is None else value, "flag", location(word.start, word.end))
+            read = None if value in _NULL else value
+            found = Setting(UNKNOWN if word.text is None else read, "flag", location(word.start, word.end))
     return found
 
 
