@@ -73,6 +73,7 @@ class Program(NamedTuple):
     `ranks`        what says how many processes it starts by itself
     `hides_gpus`   whether it hides the GPUs on which no process of it runs
     `accelerate_config`, `deepspeed_config`  its own options that name such a file
+    `hands_on`     a flag that it gives to every script, unless it has the option `keeps`
     """
 
     command: str
@@ -88,6 +89,8 @@ class Program(NamedTuple):
     hides_gpus: bool = False
     accelerate_config: str = ""
     deepspeed_config: str = ""
+    hands_on: str = ""
+    keeps: str = ""
     server: tuple[Server, ...] = ()
 
     def fault(self) -> str:
@@ -375,6 +378,7 @@ class Family(NamedTuple):
     `arguments`      where it is recorded which keys its commands take
     `settings`       under which names its runs hold what rules ask for; its recipes hold it under the same
     `method`         what its flags say of the kind of training, where no recipe has them
+    `adds_flags`     its functions that give a parser of argparse more flags, and which, in any release
     """
 
     evidence: tuple[str, ...]
@@ -387,6 +391,7 @@ class Family(NamedTuple):
     arguments: Arguments | None = None
     settings: Settings | None = None
     method: Method | None = None
+    adds_flags: Mapping[str, tuple[str, ...]] = {}
 
     def fault(self) -> str:
         """What is wrong with the file of a family, "" if nothing is."""
@@ -474,6 +479,12 @@ def arguments_of(framework: str) -> Arguments | None:
 def arguments_of_kind(kind: str) -> Arguments | None:
     """Where the keys of documents of a kind are recorded; None where they are not."""
     return next((one.arguments for one in families() if any(document.kind == kind for document in one.document)), None)
+
+
+@cache
+def flags_added_by(function: str) -> tuple[str, ...] | None:
+    """The flags that a function of a framework gives the parser it gets; None for all other functions."""
+    return next((found for one in families() if (found := one.adds_flags.get(function)) is not None), None)
 
 
 @cache

@@ -153,6 +153,8 @@ class Launch:
     @property
     def is_mild(self) -> bool:
         """Whether what is found in it weighs less: it is only shown, or run in what may be another checkout."""
+        if self.script is not None and self.script.text is None:
+            return True  # in a folder that nobody knows
         directory = self.command.directory or ""
         if self.source.language == "dockerfile" or not directory.startswith("/"):
             return self.is_documentation

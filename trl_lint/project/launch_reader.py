@@ -17,6 +17,7 @@ from trl_lint.project.launchers import (
     option_name,
     tail_of,
 )
+from trl_lint.project.links import below_unknown, linked_files
 from trl_lint.project.peeling import Peeled, peel
 from trl_lint.sources import Source
 from trl_lint.sources.shell import Command, Word
@@ -288,6 +289,8 @@ def _resolve(launch: Launch) -> None:
     word = launch.script
     if word is not None and word.text:
         launch.candidates = tuple(launch.files_named(word.text))
+    elif word is not None and (tail := below_unknown(word)):
+        launch.candidates = tuple(linked_files(tail, launch.source, ""))
     elif launch.module:
         stem = launch.module.replace(".", "/")
         names = (f"{stem}.py", f"{stem}/__main__.py", f"src/{stem}.py", f"src/{stem}/__main__.py")

@@ -70,6 +70,12 @@ def _is_mount(directory: str) -> bool:
     return all(part in _MOUNTS for part in directory.strip("/").split("/"))
 
 
+def below_unknown(word: Word) -> str:
+    """The path of a file below a folder that nobody knows, of which it may be the project: `"$ROOT/train.py"`."""
+    before, slash, path = word.template.partition("/")
+    return path if slash and before == HOLE and path and HOLE not in path else ""
+
+
 def fitting_files(word: Word, source: Source, directory: str | None) -> list[str]:
     """The existing files that fit a name of which a part is unknown: `recipes/$MODEL/config.yaml`."""
     pattern = word.template.rpartition("=")[2].replace(HOLE, "*")

@@ -13,11 +13,16 @@ _KEPT = ("type", "choices", "action", "nargs", "dest", "required", "const")
 
 
 class Flag(NamedTuple):
-    """A flag; `text` is its default and what else matters (`8 type=int`), `group` the variable it was added to."""
+    """A flag; `text` is its default and what else matters (`8 type=int`), `group` the variable it was added to.
+
+    `call`: where it is declared. `is_whole`: nothing of the call is hidden in `**keywords`.
+    """
 
     name: str
     text: str
     group: str
+    call: ast.Call
+    is_whole: bool
 
 
 # Loops in loops repeat a statement for every choice of their items. The largest program that was read has 260 flags.
@@ -29,12 +34,18 @@ def read_flags(tree: ast.Module) -> list[Flag] | None:
 
     None where loops repeat their statements so often that nobody can mean it.
     """
+    found = declared_in(tree.body)
+    return None if found is None else list({flag.name: flag for flag in found}.values())
+
+
+def declared_in(body: list[ast.stmt]) -> list[Flag] | None:
+    """Every long or positional argument that a block declares, as often as it does; None as in `read_flags`."""
     reader = _Reader()
     try:
-        reader.read_block(tree.body, {})
+        reader.read_block(body, {})
     except _TooManyError:
         return None
-    return list(reader.found.values())
+    return reader.found
 
 
 class _TooManyError(Exception):
@@ -43,7 +54,7 @@ class _TooManyError(Exception):
 
 class _Reader:
     def __init__(self) -> None:
-        self.found: dict[str, Flag] = {}
+        self.found: list[Flag] = []
         self.repeated = 0
 
     def read_block(self, body: list[ast.stmt], names: dict[str, ast.expr]) -> None:
@@ -72,22 +83,22 @@ class _Reader:
             _read_call(node.value, names, self.found)
 
 
-def _read_call(call: ast.Call, names: dict[str, ast.expr], found: dict[str, Flag]) -> None:
+def _read_call(call: ast.Call, names: dict[str, ast.expr], found: list[Flag]) -> None:
     if not (isinstance(call.func, ast.Attribute) and call.func.attr == "add_argument"):
         return
     given = {keyword.arg: _substitute(keyword.value, names) for keyword in call.keywords if keyword.arg}
     default = encode_node(given["default"], {}) if "default" in given else _implied_default(given)
     parts = [default.replace(" ", "") if default[:1] in "[({" else default]
     parts += [f"{key}={_describe(given[key])}" for key in _KEPT if key in given]
+    group, is_whole = dotted(call.func.value), all(keyword.arg for keyword in call.keywords)
     for argument in call.args:
         text = _text(argument, names)
         if text.startswith("--"):
-            found[text] = Flag(text, " ".join(parts), dotted(call.func.value))
+            found.append(Flag(text, " ".join(parts), group, call, is_whole))
             if "BooleanOptionalAction" in _describe(given.get("action", ast.Constant(""))):
-                negative = f"--no-{text[2:]}"
-                found[negative] = Flag(negative, " ".join(parts), dotted(call.func.value))
+                found.append(Flag(f"--no-{text[2:]}", " ".join(parts), group, call, is_whole))
         elif text and not text.startswith("-"):
-            found[text] = Flag(text, " ".join(["*", *parts[1:]]), dotted(call.func.value))
+            found.append(Flag(text, " ".join(["*", *parts[1:]]), group, call, is_whole))
 
 
 def _implied_default(given: dict[str, ast.expr]) -> str:

@@ -133,7 +133,7 @@ def read_parser(module: PythonModule, project: Project) -> ScriptParser | None:
     """The parser of a script; None if it has none, more than one, or one that is not understood."""
     calls = list(_parser_calls(module))
     names = {call.func.attr if isinstance(call.func, ast.Attribute) else key_of(call.func) for call in module.calls}
-    if len(calls) != 1 or names & _FOREIGN or names.isdisjoint(PARSING) or _writes_arguments(module):
+    if len(calls) != 1 or names & _FOREIGN or names.isdisjoint(PARSING) or writes_arguments(module):
         return None
     ((call, kind),) = calls
     if kind is None:
@@ -172,7 +172,7 @@ def _parser_calls(module: PythonModule) -> Iterator[tuple[ast.Call, Literal["trl
             yield call, _KINDS[name] if is_known else None
 
 
-def _writes_arguments(module: PythonModule) -> bool:
+def writes_arguments(module: PythonModule) -> bool:
     """Whether the script changes `sys.argv` before it is parsed."""
     if "argv" not in module.text:
         return False
@@ -189,12 +189,12 @@ def _has_own_arguments(module: PythonModule) -> bool:
     return any(
         isinstance(call.func, ast.Attribute)
         and call.func.attr in _OF_COMMANDS
-        and not _is_command_line(argument(call, "args", 0), call, module)
+        and not is_command_line(argument(call, "args", 0), call, module)
         for call in module.calls
     )
 
 
-def _is_command_line(given: ast.expr | Missing, call: ast.Call, module: PythonModule) -> bool:
+def is_command_line(given: ast.expr | Missing, call: ast.Call, module: PythonModule) -> bool:
     """Whether what a parser is given is nothing, the words of the command, or a parameter that is None by default."""
     if isinstance(given, Missing):
         return given is ABSENT

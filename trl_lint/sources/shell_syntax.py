@@ -9,7 +9,7 @@ from tree_sitter import Node
 
 from trl_lint.regexes import regex
 from trl_lint.sources.shell_options import LONGEST_ARRAY, appended_options
-from trl_lint.sources.shell_values import Array, Word
+from trl_lint.sources.shell_values import HOLE, Array, Word
 from trl_lint.sources.simple_commands import Command
 
 _SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh"})
@@ -131,9 +131,17 @@ def appended(old: Word | Array | None, new: Word | Array) -> Word | Array:
     if (isinstance(old, Word) and old.options) or (isinstance(new, Word) and new.options):
         several = appended_options(old, new)
         if several is not None:
-            return several
+            return several if len(several.options) > 1 else several._replace(template=_appended_template(old, new))
     place = new if isinstance(new, Word) else Word(None, "", 0, 0)
-    return Word(None, place.raw, place.start, place.end, True)
+    return Word(None, place.raw, place.start, place.end, True, _appended_template(old, new))
+
+
+def _appended_template(old: Word | Array | None, new: Word | Array) -> str:
+    """What is known of a text to which another one is added; "" where that is nothing."""
+    if not isinstance(old, Word) or not isinstance(new, Word):
+        return ""
+    texts = [(word.template or HOLE) if word.text is None else word.text for word in (old, new)]
+    return "".join(texts) if any(text not in ("", HOLE) for text in texts) else ""
 
 
 def printed_path(words: list[str | None], directory: str | None) -> str | None:

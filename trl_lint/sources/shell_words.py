@@ -14,6 +14,7 @@ from trl_lint.sources.shell_fragments import (
     subscript,
     template_of,
 )
+from trl_lint.sources.shell_options import Texts
 from trl_lint.sources.shell_text import ShellText
 from trl_lint.sources.shell_values import HOLE as UNKNOWN_TEXT
 from trl_lint.sources.shell_values import Array, Option, Word
@@ -57,7 +58,8 @@ class Words:
         template = template_of(parts)
         pieces = template.split() if len(parts) == 1 and parts[0].splits else []
         if 1 < len(pieces) <= _MOST_PIECES:
-            return [self._piece(node, piece) for piece in pieces]
+            found = [self._piece(node, piece) for piece in pieces]
+            return self._guessed(node, found, options_of_parts(parts))
         word = self.shell.word(node, None, all(part.splits for part in parts), template)
         return [word._replace(options=self._split_options(node, parts))]
 
@@ -69,6 +71,19 @@ class Words:
             return ()  # which part the blanks come from decides where it is split
         pieces = ((key, text.split() if splits else [text]) for key, text in options)
         return tuple(Option(key, tuple(self.shell.word(node, piece) for piece in words)) for key, words in pieces)
+
+    def _guessed(self, node: Node, pieces: list[Word], options: Texts) -> list[Word]:
+        """Pieces, of which those that are not known have the one value that each can have, if it is one."""
+        if len(options) != 1:
+            return pieces
+        ((key, text),) = options
+        texts = text.split()
+        if len(texts) != len(pieces):
+            return pieces  # what is not known holds blanks, or nothing
+        return [
+            piece if piece.text is not None else piece._replace(options=(Option(key, (self.shell.word(node, value),)),))
+            for piece, value in zip(pieces, texts, strict=True)
+        ]
 
     def _piece(self, node: Node, piece: str) -> Word:
         if piece == UNKNOWN_TEXT:

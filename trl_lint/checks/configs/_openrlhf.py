@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import os
-from bisect import bisect_left
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 
-from trl_lint.checks._phrases import either
 from trl_lint.checks.configs._asserts import Problem
+from trl_lint.checks.configs._own_flags import is_blank, starts_of, word_value
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, Verdict, judge
-from trl_lint.finding import Location
 from trl_lint.knowledge.histories import positions, releases
 from trl_lint.knowledge.programs import successors
 from trl_lint.project import Project
 from trl_lint.project.launches import Launch
 from trl_lint.project.modules import holds_module
-from trl_lint.run.readers.argparse_flags import Fault, FaultKind, read_arguments
+from trl_lint.run.readers.argparse_flags import Fault, FaultKind
 from trl_lint.run.readers.openrlhf import (
     Flags,
     OpenRLHFRun,
@@ -52,26 +49,14 @@ def wrong_values(launch: Launch, rule: Rule, project: Project) -> Iterator[Probl
 
 
 def _refused(run: OpenRLHFRun, kinds: tuple[FaultKind, ...], level: Level, project: Project) -> Iterator[Problem]:
-    if run.own is not None and not run.own:
-        return
-    if run.own is not None:
-        shown = os.path.relpath(run.path, project.root).replace(os.sep, "/")
-        related = (Location(run.path, 0, 0, "the flags are declared here"),)
-        starts = _starts(run.launch)
-        for fault in read_arguments(run.launch.args, run.own).faults:
-            if fault.kind in kinds and not _is_blank(fault, run.launch, starts):
-                yield Problem(
-                    place_of(fault, run.launch), _word(fault, run, run.own, shown=shown), level.severity, related
-                )
-        return
-    if "openrlhf" not in run.choices:
-        return
+    if run.own is not None or "openrlhf" not in run.choices:
+        return  # the project's own file: `_own_flags`
     newest = run.choices["openrlhf"].newest
-    starts = _starts(run.launch)
+    starts = starts_of(run.launch)
     faults_in = lru_cache(maxsize=None)(partial(_places_of_faults, run))
     arguments = arguments_in(run, newest)
     for fault in arguments.faults if arguments is not None else ():
-        is_asked = fault.kind in kinds and not _is_blank(fault, run.launch, starts)
+        is_asked = fault.kind in kinds and not is_blank(fault, run.launch, starts)
         verdict = _judged(fault, run, faults_in, level) if is_asked else None
         if verdict is not None:
             message = _word(fault, run, flags_in_release(run.module, newest) or {}, verdict)
@@ -83,23 +68,10 @@ def _refused(run: OpenRLHFRun, kinds: tuple[FaultKind, ...], level: Level, proje
             yield Problem(place_of(fault, run.launch), message, verdict.severity, verdict.related, fix)
 
 
-def _starts(launch: Launch) -> list[int]:
-    return sorted(word.start for word in launch.args)
-
-
 def _places_of_faults(run: OpenRLHFRun, version: str) -> frozenset[tuple[Word, FaultKind]] | None:
     """Where and how a release refuses a command; None if its flags are not known."""
     arguments = arguments_in(run, version)
     return None if arguments is None else frozenset((fault.word, fault.kind) for fault in arguments.faults)
-
-
-def _is_blank(fault: Fault, launch: Launch, starts: list[int]) -> bool:
-    """Whether the value that a flag lacks is a variable that is empty here: `KEY=""` is a blank to fill in."""
-    if fault.kind != "missing":
-        return False
-    next_one = bisect_left(starts, fault.word.end)
-    behind = starts[next_one] if next_one < len(starts) else launch.command.end
-    return "$" in launch.source.text[fault.word.end : behind]
 
 
 def _judged(
@@ -145,38 +117,21 @@ def _program_gone(run: OpenRLHFRun, level: Level, project: Project) -> Problem |
 # -- words ----------------------------------------------------------------------------------------------------------
 
 
-def _word(fault: Fault, run: OpenRLHFRun, flags: Flags, verdict: Verdict | None = None, shown: str = "") -> str:
-    """Say what argparse refuses; of releases since when, of the project's own file (`shown`) which one it is."""
-    why = verdict.scope if verdict is not None else shown
+def _word(fault: Fault, run: OpenRLHFRun, flags: Flags, verdict: Verdict) -> str:
+    """Say what argparse refuses, and since when."""
     if fault.kind == "unknown":
-        return _word_unknown(fault.flag, run, flags, verdict, shown)
-    text = fault.word.text or ""
-    flag = fault.flags
-    assert flag is not None
-    if fault.kind == "surplus":
-        return f"`{flag.name}` takes no value ({why})"
-    if fault.kind == "missing":
-        wanted = f"{flag.least} values" if flag.least > 1 else "a value"
-        return f"`{flag.name}` needs {wanted} ({why})"
-    if fault.kind == "type":
-        wanted = {"int": "a whole number", "float": "a number"}[flag.type]
-        return f"`{flag.name}` cannot be `{text}`: it needs {wanted} ({why})"
-    choices = either(f"`{choice}`" for choice in flag.choices)
-    return f"`{flag.name}` cannot be `{text}`: choose {choices} ({why})"
+        return _word_unknown(fault.flag, run, flags, verdict)
+    return word_value(fault, verdict.scope)
 
 
-def _word_unknown(name: str, run: OpenRLHFRun, flags: Flags, verdict: Verdict | None, shown: str) -> str:
+def _word_unknown(name: str, run: OpenRLHFRun, flags: Flags, verdict: Verdict) -> str:
     from trl_lint.checks.drift._wording import did_you_mean, sentence
     from trl_lint.knowledge.remedies import remedy_in, with_own_in
 
     found = [f"`{new}`" for new in successors("openrlhf", name) if new in flags]
-    remedy = f"use {' and '.join(found)}" if found else ""
-    if verdict is not None and not remedy:
-        remedy = remedy_in("flag", run.module, name, {"openrlhf": verdict.version})
-    if verdict is not None:
-        remedy = with_own_in(remedy, "flag", run.module, name, {"openrlhf": verdict.version})
-    if verdict is None:
-        return sentence(f"`{shown}` has no flag `{name}`", remedy or did_you_mean(name, flags), "")
+    versions = {"openrlhf": verdict.version}
+    remedy = f"use {' and '.join(found)}" if found else remedy_in("flag", run.module, name, versions)
+    remedy = with_own_in(remedy, "flag", run.module, name, versions)
     program = run.module.rpartition(".")[2]
     having = [version for version in releases("openrlhf") if name in (flags_in_release(run.module, version) or {})]
     if not having:

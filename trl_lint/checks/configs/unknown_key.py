@@ -36,14 +36,17 @@ class UnknownKey(Rule):
             yield from _command_keys.unknown_keys(document, self, project)
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
-        from trl_lint.checks.configs import _command_keys, _openrlhf, _verl_keys, _vllm_serve
+        from trl_lint.checks.configs import _command_keys, _openrlhf, _own_flags, _verl_keys, _vllm_serve
 
         for key in _verl_keys.unknown_keys(launch, self, project):
             fix = edit_append(key.override, launch) if key.fault == "append" and key.override is not None else key.fix
             yield self.finding(key.location, key.message, severity=key.severity, related=key.related, fix=fix)
         for flag in _openrlhf.unknown_flags(launch, self, project):
             yield self.finding(flag.location, flag.message, severity=flag.severity, related=flag.related, fix=flag.fix)
-        for word in _vllm_serve.unknown_flags(launch, self, project):
+        for word in (
+            *_vllm_serve.unknown_flags(launch, self, project),
+            *_own_flags.unknown_flags(launch, self, project),
+        ):
             yield self.finding(word.location, word.message, severity=word.severity, related=word.related)
         yield from _command_keys.unknown_flags(launch, self, project)
         yield from _command_keys.foreign_documents(launch, self, project)

@@ -34,6 +34,7 @@ class Flag(NamedTuple):
     """One flag: its default and type, the values it may have (empty: any), how many it takes.
 
     `least`, `most`: the number of values (`most` None: any number). `default` is UNKNOWN where it is no literal.
+    `is_required`: every command has to give it.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Flag(NamedTuple):
     most: int | None
     action: str
     dest: str
+    is_required: bool = False
 
 
 class Fault(NamedTuple):
@@ -84,7 +86,8 @@ def read_flag(name: str, text: str) -> Flag:
             least, most = 0, None  # an action of the program's own may take anything
     choices = _literal(facts["choices"]) if "choices" in facts else ()
     known = tuple(choices) if isinstance(choices, (list, tuple)) else ()
-    return Flag(name, default, facts.get("type", ""), known, least, most, action, facts.get("dest", ""))
+    is_required = facts.get("required") == "True"
+    return Flag(name, default, facts.get("type", ""), known, least, most, action, facts.get("dest", ""), is_required)
 
 
 def _literal(text: str) -> Any:

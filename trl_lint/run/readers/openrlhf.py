@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import os
 from collections.abc import Mapping
 from functools import lru_cache
 
-from trl_lint import budget, tracked
+from trl_lint import tracked
 from trl_lint.coverage import COPY, CUT, HIDDEN, NO_DEFAULT, NO_RELEASE, NOT_KNOWN, PARSER, Reason
 from trl_lint.finding import Location
 from trl_lint.knowledge.api import facts
@@ -23,7 +22,7 @@ from trl_lint.run.config import Config, Layer, Read, Versions, nothing_known
 from trl_lint.run.effective import Said, Setting, Unknown
 from trl_lint.run.inputs import Inputs
 from trl_lint.run.readers.argparse_flags import Arguments, Fault, Flag, read_arguments, read_flag
-from trl_lint.sources import SourceError
+from trl_lint.run.readers.own_argparse import OwnParser, parser_of
 
 Flags = Mapping[str, Flag]
 _PACKAGE = "openrlhf"
@@ -64,8 +63,8 @@ def run_or_reason(launch: Launch, project: Project) -> OpenRLHFRun | Reason | No
     choices = environment.choices
     if environment.package("openrlhf").source != "target":
         if path is not None:
-            own = read_own_flags(path, project)
-            return OpenRLHFRun(launch, module, own, path, choices) if own is not None else PARSER
+            own = parser_of(path, project)
+            return OpenRLHFRun(launch, module, own.flags, path, choices) if isinstance(own, OwnParser) else PARSER
         if launch.candidates or has_own_copy("openrlhf", launch.source.path, project):
             is_checkout = not launch.candidates and environment.package("openrlhf").is_own
             return OpenRLHFRun(launch, module, {}, "", choices) if is_checkout else COPY
@@ -81,36 +80,6 @@ def _module_at(path: str) -> str:
     if path.endswith(".py") and "cli" in parts:
         tracked.note_name("openrlhf")
     return name if path.endswith(".py") and name in programs("openrlhf") else ""
-
-
-@per_project
-def read_own_flags(path: str, project: Project) -> Flags | None:
-    """The flags a program of the project declares; None where some of them cannot be read in its file.
-
-    Three rules ask for those of the same script, for each of its launches.
-    """
-    from trl_lint.python.flags import read_flags
-
-    try:
-        tree = project.module_in(path).tree
-    except (OSError, SourceError):
-        return None
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Call):
-            continue
-        name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
-        if name in ("parse_known_args", "set_defaults", "add_subparsers"):
-            return None
-        if name == "add_argument" and not all(isinstance(a, (ast.Constant, ast.JoinedStr)) for a in node.args):
-            return None
-        if any(isinstance(a, ast.Name) and "parser" in a.id.lower() for a in node.args):
-            return None  # somebody else adds flags
-    flags = read_flags(tree)
-    if flags is None:
-        budget.note(path, "loops repeat its flags so often that they were not read")
-        return None
-    found = {flag.name: read_flag(flag.name, flag.text) for flag in flags}
-    return {**found, "--help": read_flag("--help", "False action=store_true")} if found else None
 
 
 @lru_cache(maxsize=256)
