@@ -125,7 +125,9 @@ def test_an_edit_keeps_what_the_other_files_held(empty: Shell, monkeypatch: pyte
         ("torchrun --nproc_per_node 8 train.py --beta 1", [None]),
         ("trl grpo --beta 1", [None]),
         ("python train.py --beta 1 -- x", ["command could not be read to its end"]),
-        ("python train_plain.py --beta 1", ["parser could not be read"]),
+        ("python train_plain.py --beta 1", [None]),
+        ("python train_kept.py --beta 1", ["unknown names are passed over"]),
+        ("python train_other.py --beta 1", ["parser could not be read"]),
         ("python train_gone.py --beta 1", ["script not found"]),
         ("torchrun $SCRIPT --beta 1", ["command could not be read to its end"]),
         ("python -m nobody.train.main a=1", ["entry point is not known"]),
@@ -153,6 +155,8 @@ def test_commands(empty: Shell, command: str, expected: list[str | None]) -> Non
     plain = "import argparse\nparser = argparse.ArgumentParser()\nparser.add_argument('--beta')\nparser.parse_args()\n"
     pins = PINS + "verl==0.5.0\nopenrlhf==0.8.0\nllamafactory==0.9.3\nms-swift==3.6.0\n"
     scripts = {"train.py": SCRIPT, "train_plain.py": plain, "train_open.py": passing, "eval.py": plain, "app.py": plain}
+    scripts["train_kept.py"] = plain.replace("parser.parse_args()", "print(parser.parse_known_args())")
+    scripts["train_other.py"] = f"import x\n{plain}x.add_flags(parser)\n"
     lay_out(empty.folder, {"requirements.txt": pins, **scripts, "run.sh": command + "\n"})
     assert reasons(empty, "command") == expected
 
@@ -219,8 +223,13 @@ def test_of_two_answers_about_one_config_what_was_understood_counts() -> None:
 
 def test_a_made_up_option_is_told_where_a_command_counts_as_understood(empty: Shell, tmp_path: Path) -> None:
     """And where it does not, it is not."""
-    for command, is_known in (("python train.py --beta 1", True), ("python train_plain.py --beta 1", False)):
+    for command, is_known in (
+        ("python train.py --beta 1", True),
+        ("python train_plain.py", True),
+        ("python train_kept.py", False),
+    ):
         plain = "import argparse\nparser = argparse.ArgumentParser()\nparser.parse_args()\n"
-        files = {"requirements.txt": PINS, "train.py": SCRIPT, "train_plain.py": plain}
+        kept = plain.replace("parser.parse_args()", "print(parser.parse_known_args())")
+        files = {"requirements.txt": PINS, "train.py": SCRIPT, "train_plain.py": plain, "train_kept.py": kept}
         lay_out(empty.folder, {**files, "run.sh": f"{command} --{MADE_UP} 1\n"})
         assert (MADE_UP in empty("--select", "TRL301,TRL401").out) is is_known
