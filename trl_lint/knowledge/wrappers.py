@@ -109,6 +109,7 @@ class Wrapper(NamedTuple):
     `several`      it may start the command several times
     `python`       the command may begin with the script, or at one of `module` with the name of a module
     `unless`       beginnings of options with which it runs something else
+    `mixed`        options of its own may stand behind the program, too
     """
 
     name: tuple[str, ...]
@@ -130,6 +131,7 @@ class Wrapper(NamedTuple):
     python: bool = False
     module: frozenset[str] = frozenset()
     unless: tuple[str, ...] = ()
+    mixed: bool = False
 
 
 class _Table(NamedTuple):
@@ -160,7 +162,7 @@ def wrappers() -> Mapping[str, tuple[Wrapper, ...]]:
 
 
 @cache
-def names_of_wrappers(feature: Literal["container", "several", "python"]) -> frozenset[str]:
+def names_of_wrappers(feature: Literal["container", "several", "python", "mixed"]) -> frozenset[str]:
     """The commands with a row of which this is so."""
     return frozenset(name for name, rows in wrappers().items() if any(getattr(row, feature) for row in rows))
 

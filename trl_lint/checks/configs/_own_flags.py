@@ -84,7 +84,7 @@ def _refused(
 ) -> Iterator[Problem]:
     stops = kinds != ("unknown",) or parser.surplus == "refused"
     severity = Level(rule, launch.is_mild, of_code=False, stops=stops).severity
-    starts = starts_of(launch)
+    starts, known = starts_of(launch), [name for name in parser.flags if name.startswith("-")]
     for fault in arguments_of_launch(launch, parser).faults:
         if fault.kind in kinds and not is_blank(fault, launch, starts):
             shown, word = _shown(parser, project), fault.word
@@ -92,7 +92,7 @@ def _refused(
                 from trl_lint.checks.drift._wording import did_you_mean, sentence
 
                 lacks = "has no flag" if stops else "ignores the flag"
-                message = sentence(f"`{shown}` {lacks} `{fault.flag}`", did_you_mean(fault.flag, parser.flags), "")
+                message = sentence(f"`{shown}` {lacks} `{fault.flag}`", did_you_mean(fault.flag, known), "")
                 place = launch.place_of(word, fault.flag)
             else:
                 message, place = word_value(fault, shown), launch.source.location(word.start, word.end)
@@ -109,12 +109,15 @@ def starts_of(launch: Launch) -> list[int]:
 
 
 def is_blank(fault: Fault, launch: Launch, starts: list[int]) -> bool:
-    """Whether the value that a flag lacks is a blank to fill in: a variable that is empty here, `KEY=""`, or the end of
-    the command."""
+    """Whether a value is a blank to fill in: `KEY=""`, `--key=`, the end of the command, and what a page leaves out."""
+    if fault.kind in ("type", "choice"):
+        return not (fault.word.text or "").strip()
     if fault.kind != "missing":
         return False
     next_one = bisect_left(starts, fault.word.end)
-    return next_one >= len(starts) or "$" in launch.source.text[fault.word.end : starts[next_one]]
+    if launch.is_documentation or next_one >= len(starts):
+        return True
+    return "$" in launch.source.text[fault.word.end : starts[next_one]]
 
 
 def word_value(fault: Fault, why: str) -> str:

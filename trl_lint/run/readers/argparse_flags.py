@@ -152,12 +152,18 @@ _AMBIGUOUS = Flag("", None, "", (), 0, None, "", "")
 def _head(word: Word) -> tuple[str | None, Word | None]:
     """The flag that a word names, and the value behind its `=`; (None, None) for all other words."""
     if word.text is None:
-        match = _FLAG_HOLE.match(word.raw)
-        return (match[1], word) if match is not None else (None, None)
+        name = _name_of_hole(word)
+        return (name, word) if name else (None, None)
     if not word.text.startswith("--") or word.text == "--":
         return None, None
     name, equals, value = word.text.partition("=")
     return (name, word._replace(text=value)) if equals else (name, None)
+
+
+def _name_of_hole(word: Word) -> str:
+    """The flag whose value nobody knows: `--lr=$LR`; what is written may be a whole command around the word."""
+    match = _FLAG_HOLE.match(word.template or word.raw) if word.template or " " not in word.raw else None
+    return match[1] if match is not None else ""
 
 
 def _flag_of(name: str, flags: Mapping[str, Flag], names: list[str]) -> Flag | None:
@@ -173,7 +179,7 @@ def _values(words: Sequence[Word], position: int) -> Iterator[Word]:
     """The words behind a flag that can be its values."""
     for word in words[position:]:
         text = word.text
-        if text is None and _FLAG_HOLE.match(word.raw):
+        if text is None and _name_of_hole(word):
             return
         if (
             text is not None

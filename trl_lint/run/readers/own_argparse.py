@@ -13,9 +13,10 @@ from contextlib import suppress
 from typing import Literal
 
 from trl_lint import budget
-from trl_lint.coverage import CUT, PARSER, Reason
+from trl_lint.coverage import CUT, PARSER, PASSED, Reason
 from trl_lint.finding import Location
 from trl_lint.knowledge.families import flags_added_by
+from trl_lint.knowledge.wrappers import names_of_wrappers
 from trl_lint.memos import per_project
 from trl_lint.project import Project
 from trl_lint.project.launches import Launch
@@ -83,7 +84,9 @@ def parser_of_launch(launch: Launch, project: Project) -> OwnParser | Reason | N
     found = parser_of(path, project) if path is not None and path.endswith(".py") else None
     if found is None or isinstance(found, str):
         return found
-    return CUT if launch.command.errors or any(word.text == "--" for word in launch.args) else found
+    if launch.command.errors or any(word.text == "--" for word in launch.args):
+        return CUT
+    return PASSED if not names_of_wrappers("mixed").isdisjoint(launch.wrappers) else found
 
 
 def arguments_of_launch(launch: Launch, parser: OwnParser) -> Arguments:
