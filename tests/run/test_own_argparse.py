@@ -76,6 +76,27 @@ PROGRAMS: dict[str, dict[str, str]] = {
         "train.py": "from arguments import get_args\n\n\ndef main():\n    args = get_args()\n    print(args)\n\n\n"
         + MAIN,
     },
+    "functions in each other": {
+        "arguments.py": HEAD
+        + "\n\ndef add_model_args(parser):\n"
+        + flags("parser")
+        + "    return parser\n\n\ndef add_more(parser):\n    g = parser.add_argument_group('rl')\n"
+        + MORE.format(to="g")
+        + "    return parser\n\n\ndef get_args():\n    parser = argparse.ArgumentParser()\n"
+        + "    return add_more(add_model_args(parser)).parse_args()\n",
+        "train.py": "from arguments import get_args\n\nargs = get_args()\n",
+    },
+    "a parser of another file": {
+        "config.py": AT_THE_TOP.replace("args = parser.parse_args()\n", ""),
+        "train.py": "from config import parser as options\n\noptions.add_argument('--seed')\n"
+        + "opt = options.parse_args()\n",
+    },
+    "what is left is refused": {
+        "train.py": AT_THE_TOP.replace(
+            "args = parser.parse_args()",
+            "args, rest = parser.parse_known_args()\nif rest:\n    print(rest)\n    parser.error(f'what is {rest}?')",
+        )
+    },
     "functions of a package": {
         "lib/__init__.py": "",
         "lib/options.py": "def add(parser):\n"
@@ -115,6 +136,11 @@ OPEN: dict[str, dict[str, str]] = {
     "what it does not know is kept": {
         "train.py": AT_THE_TOP.replace(
             "args = parser.parse_args()", "args, rest = parser.parse_known_args()\nprint(rest)"
+        )
+    },
+    "what it does not know is looked at": {
+        "train.py": AT_THE_TOP.replace(
+            "args = parser.parse_args()", "args, rest = parser.parse_known_args()\nif rest:\n    print('also', rest)"
         )
     },
     "a parser of somebody else": {

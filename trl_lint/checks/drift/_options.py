@@ -87,6 +87,10 @@ def judge_name(name: str, where: Where, parser: ScriptParser, level: Level, proj
         return None
     if parser.passes_keys if where == "keys" else parser.passes_flags:
         return None
+    if not parser.fields.bases and parser.kind == "transformers":  # all of it stands in the project
+        if where == "flags" and any(_begins(parser, name, {})):
+            return None
+        return Unknown(parser, Verdict(level.severity, "", ()), "fails", None, "", {})
     known = project.environment(parser.path).choices
     points = points_of(parser, name, where)
     newest = known.newest(points)

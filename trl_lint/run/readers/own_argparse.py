@@ -124,7 +124,8 @@ class _Reader:
         self.declared: dict[ast.Call, list[Declared]] = {}
         self.added: set[str] = set()
         self.parses: set[Surplus] = set()
-        self.done: dict[tuple[str, ast.AST], bool] = {}
+        self.done: dict[tuple[str, ast.AST, frozenset[str]], bool] = {}
+        self.names: dict[str, frozenset[str]] = {}  # of the parser, by the file
 
     def result(self, module: PythonModule) -> OwnParser | None:
         """What was read, if it is one parser that reads the command line. Raises _UnreadError."""
@@ -161,7 +162,7 @@ class _Reader:
 
         Raises _UnreadError.
         """
-        key = (module.path, root)
+        key = (module.path, root, held)
         if key in self.done:
             return self.done[key]
         if depth > _DEEP:
@@ -173,6 +174,8 @@ class _Reader:
         scope.find_parsers()
         scope.follow()
         self.done[key] = scope.gives_parser
+        if isinstance(root, ast.Module):
+            self.names[module.path] = frozenset(scope.names)
         return scope.gives_parser
 
     def _declare(self, module: PythonModule, root: ast.Module | FunctionNode, nodes: list[ast.AST]) -> None:
@@ -226,6 +229,8 @@ class _Scope:
     def find_parsers(self) -> None:
         """Every expression that stands for the parser or for a group of it, until no more are found."""
         calls = [node for node in self.nodes if isinstance(node, ast.Call)]
+        if isinstance(self.root, ast.Module):
+            self.names.update(self._imported_parsers())
         for call in calls:
             if self.module.names.origins(call.func) == {_PARSER} and self.module.names.is_certain(call.func):
                 if {keyword.arg for keyword in call.keywords} - _KNOWN_KEYWORDS or len(call.args) > 1:
@@ -240,6 +245,22 @@ class _Scope:
             if rounds > _ROUNDS:
                 raise _UnreadError
             self._spread(calls)
+
+    def _imported_parsers(self) -> Iterator[str]:
+        """The names by which the file imports a parser that another file makes."""
+        project = self.reader.project
+        for statement in self.module.tree.body:
+            if not isinstance(statement, ast.ImportFrom):
+                continue
+            path = module_file(_imported(statement)[0], self.module.path, project)
+            if path is None or path == self.module.path or not project.files.holds(path, b"ArgumentParser("):
+                continue
+            other = project.module_in(path)
+            wanted = {alias.name for alias in statement.names}
+            if any(not wanted.isdisjoint(_assigned(one)) for one in other.tree.body):
+                self.reader.read(other, other.tree, frozenset(), self.depth + 1)
+                names = self.reader.names.get(path, frozenset())
+                yield from (alias.asname or alias.name for alias in statement.names if alias.name in names)
 
     def _spread(self, calls: list[ast.Call]) -> None:
         self.found.update(call for call in calls if call not in self.found and self._gives_parser(call))
@@ -308,8 +329,26 @@ class _Scope:
         target = parent.targets[0] if isinstance(parent, ast.Assign) and len(parent.targets) == 1 else None
         if not isinstance(target, ast.Tuple) or len(target.elts) != 2 or not isinstance(target.elts[1], ast.Name):
             return "kept"
-        is_read = any(map(_is_read, self.module.named(target.elts[1].id)))
-        return "kept" if is_read else "ignored"
+        reads = [name for name in self.module.named(target.elts[1].id) if _is_read(name)]
+        if not reads:
+            return "ignored"
+        return "refused" if all(map(self._stops_at, reads)) else "kept"
+
+    def _stops_at(self, name: ast.Name) -> bool:
+        """Whether the program asks for what is left only to stop: `assert not rest, rest`, `if rest: raise …`."""
+        for node in self.module.ancestors(name):
+            if isinstance(node, ast.Assert):
+                return True
+            if isinstance(node, ast.If):
+                last = node.body[-1]
+                call = last.value if isinstance(last, ast.Expr) else None
+                leaves = isinstance(call, ast.Call) and key_of(call.func).rpartition(".")[2] in ("error", "exit")
+                return isinstance(last, ast.Raise) or leaves
+            if isinstance(node, ast.stmt) and not isinstance(node, ast.Expr):
+                return isinstance(node, ast.Raise) and any(
+                    isinstance(one, ast.If) for one in self.module.ancestors(node)
+                )
+        return False
 
     def _is_known(self, call: ast.Call) -> bool:
         """Whether a function that gets the parser does nothing to it, or adds what is known."""
@@ -385,6 +424,12 @@ def _imported(statement: ast.stmt) -> list[str]:
     return []
 
 
+def _assigned(statement: ast.stmt) -> set[str]:
+    """The names that a statement of a file gives a value."""
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    return {target.id for target in targets if isinstance(target, ast.Name)}
+
+
 def _parses_at_once(statement: ast.stmt) -> bool:
     """Whether a statement of a file parses the command line as the file is imported."""
     if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -415,9 +460,9 @@ def _is_read(node: ast.expr) -> bool:
 
 
 def _concerns(function: FunctionNode) -> bool:
-    """Whether a function may make a parser, or call one that does: parsers are made in functions of a few names."""
+    """Whether a function makes a parser, or parses with one that another function makes."""
     return any(
         isinstance(node, (ast.Name, ast.Attribute))
-        and (node.id if isinstance(node, ast.Name) else node.attr) in {"ArgumentParser", "add_argument", *_PARSES}
+        and (node.id if isinstance(node, ast.Name) else node.attr) in {"ArgumentParser", *_PARSES}
         for node in nodes_in(function)
     )
