@@ -142,7 +142,7 @@ class _Reader:
             takes_words |= not one.name.startswith("-")
             is_clear = one.is_whole and one.name not in flags  # declared twice, one of the two counts
             flags[one.name] = read_flag(one.name, one.text if is_clear else _ANYTHING)
-        surplus = next((one for one in _SURPLUS if one in self.parses), "refused")
+        surplus: Surplus = next((one for one in _SURPLUS if one in self.parses), "refused")
         required = tuple(_names(call) for call, found in self.declared.items() if _has_to_be_given(found, flags))
         return OwnParser(module.path, flags, required, takes_words, surplus, self.parsers[0])
 
