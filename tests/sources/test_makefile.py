@@ -51,6 +51,31 @@ def test_variables(head: str, expected: str | None):
     assert texts(f"{head}\nt:\n\techo $(N)\n")[-1][1:] == [expected]
 
 
+@pytest.mark.parametrize(
+    ("head", "expected"),
+    [
+        ("N = --a 1\nN += --b 2", ["--a", "1", "--b", "2"]),
+        ("N := --a \\\n   1\nN += --b", ["--a", "1", "--b"]),
+        ("N += --a", ["--a"]),
+        ("M ?= 7\nN = --a $(M) --b", ["--a", None, "--b"]),
+        ("M ?= 7\nN = --a $(M)\nN += --b 2", ["--a", None, "--b", "2"]),
+        ("N = --a $(shell nproc) --b", [None]),
+        ("N = --a\nifdef X\nN += --b\nendif", [None]),
+        ("N = --a\nN = --b\nN += --c", [None]),
+        ("N ?= --a\nN += --c", [None]),
+        ("N = --a $(N) $(N)", ["--a", None, None]),
+    ],
+)
+def test_what_is_known_of_a_variable(head: str, expected: list[str | None]):
+    assert texts(f"{head}\nt:\n\techo $(N)\n")[-1][1:] == expected
+
+
+def test_variables_that_name_each_other_are_read_once():
+    circle = "".join(f"A{n} = $(A{n + 1}) $(A{n + 1}) x\n" for n in range(30))
+    (words,) = texts(f"{circle}A30 = $(A0)\nt:\n\tpython train.py $(A29)\n")
+    assert words[:2] == ["python", "train.py"]
+
+
 def test_exported_variables_reach_the_program():
     command = read("export A = 1\nB = 2\nC = 3\nexport C\nt:\n\tpython a.py\n")[0]
     assert {name: word.text for name, word in command.env.items()} == {"A": "1", "C": "3"}

@@ -1,6 +1,7 @@
 """Makefiles: the commands of recipes, with `$(NAME)` of literal variables filled in.
 
-Only what make itself would certainly see counts: a variable that is set twice, conditionally or with `?=` is unknown.
+Only what make itself would certainly see counts: a variable that is set twice, conditionally or with `?=` is unknown,
+and so is that part of a value which names it.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ _TARGET_VARIABLE = regex(
 _CONDITIONAL = regex(r"[ \t]*(?:ifeq|ifneq|ifdef|ifndef)\b")
 _PREFIX = regex(r"\t[ \t@+-]*")
 _REFERENCE = regex(r"\$(?:\$|\((?P<round>[\w.-]+)\)|\{(?P<curly>[\w.-]+)\}|.)", re.DOTALL)
+_CONTINUED = regex(r"\\\r?\n[ \t]*")
 _MAXIMUM_DEPTH = 20
 
 
@@ -44,8 +46,17 @@ class _Variables:
         self._expanded.clear()
         self.values[name] = (value, start, end) if certain and name not in self.values else None
 
+    def append(self, name: str, value: str, start: int, end: int, certain: bool) -> None:
+        """`NAME += value`: behind a blank, and the whole value where there was none."""
+        before = self.values.get(name) if name in self.values else ("", start, end)
+        self._expanded.clear()
+        is_known = certain and before is not None and len(before[0]) + len(value) <= LONGEST_VALUE
+        self.values[name] = (f"{before[0]} {value}".strip(), before[1], end) if is_known and before else None
+
     def expand(self, name: str, depth: int = 0) -> str | None:
+        """The value of a variable, with `HOLE` for each part that nobody knows; None where that is all of it."""
         if name not in self._expanded:
+            self._expanded[name] = None  # where it names itself
             self._expanded[name] = self._expand(name, depth)
         return self._expanded[name]
 
@@ -63,13 +74,14 @@ class _Variables:
         for match in _REFERENCE.finditer(found[0]):
             inner = match["round"] or match["curly"]
             value = "$" if match[0] == "$$" else self.expand(inner, depth + 1) if inner else None
-            if value is None:
-                return None
-            out += [found[0][position : match.start()], value]
+            if value is None and not inner:
+                return None  # a function of make
+            out += [found[0][position : match.start()], HOLE if value is None else value]
             position = match.end()
         out.append(found[0][position:])
+        value = "".join(out)
         # Variables that name one another twice double with every step.
-        return "".join(out) if sum(map(len, out)) <= LONGEST_VALUE else None
+        return value if len(value) <= LONGEST_VALUE and value != HOLE else None
 
 
 @read_once
@@ -122,8 +134,13 @@ def _read_line(content: str, start: int, depth: int, variables: _Variables) -> b
     match = _ASSIGNMENT.match(content)
     if match is not None:
         value = content[match.end() :].split(" #", 1)[0].rstrip()
-        certain = match["operator"] in ("=", ":=", "::=") and not depth and "\\\n" not in value
-        variables.assign(match["name"], value, start + match.end(), start + match.end() + len(value), certain)
+        end = start + match.end() + len(value)
+        value = _CONTINUED.sub(" ", value)
+        if match["operator"] == "+=":
+            variables.append(match["name"], value, start + match.end(), end, not depth)
+        else:
+            certain = match["operator"] in ("=", ":=", "::=") and not depth
+            variables.assign(match["name"], value, start + match.end(), end, certain)
         if "export" in match["words"]:
             variables.exported.add(match["name"])
         return False
@@ -177,5 +194,8 @@ def _state(variables: _Variables, text: str) -> State:
         if variables.export_all or name in variables.exported:
             found = variables.values[name]
             _, start, end = found or ("", 0, 0)
-            state.set(name, Word(variables.expand(name), text[start:end], start, end), True)
+            value = variables.expand(name)
+            is_known = value is not None and HOLE not in value
+            template = "" if is_known or value is None else value
+            state.set(name, Word(value if is_known else None, text[start:end], start, end, False, template), True)
     return state
