@@ -1,7 +1,8 @@
 """The commands that Python files start: `subprocess.run([…])` and its kin, `os.system("…")`, and the jobs of clusters.
 
-What is written out is known: literal words, names with one literal, the parts around what an f-string fills in. A list
-that the module adds to may have more words at its end; one that it changes otherwise is not read.
+What is written out is known: literal words, names with one literal, the parts around what an f-string fills in, what
+is added to a list, and the list that a function returns. Under a test a list may get more words; one that the module
+changes otherwise is not read.
 """
 
 from __future__ import annotations
@@ -11,8 +12,8 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 
 from trl_lint.memos import per_module
-from trl_lint.python.guards import bindings
-from trl_lint.python.module import PythonModule
+from trl_lint.python.guards import bindings, functions_named
+from trl_lint.python.module import PythonModule, own_nodes
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceError
@@ -67,6 +68,7 @@ _ELSEWHERE = (Word("docker", "docker", 0, 0), Word("run", "run", 0, 0), Word("jo
 # What sets the variables of the processes itself.
 _RANKS = ("distribution", "distributed", "distributed_job_config")
 _ADDING = frozenset({"append", "extend"})
+_DEEP = 8  # lists that are made of lists
 _KEEPING = frozenset({"copy", "index", "count"})
 _QUOTED = regex(r"[rRuUfFbB]*(\"\"\"|'''|\"|')")
 _FILLED = regex(r"\{[^{}]*\}")
@@ -220,22 +222,87 @@ def _only_value(node: ast.expr, module: PythonModule) -> ast.expr:
     return node
 
 
-def _words(node: ast.expr, module: PythonModule) -> list[Word]:
+def _words(node: ast.expr, module: PythonModule, depth: int = 0) -> list[Word]:
     """The words of a list; empty where they are not known from the first on."""
-    more = False
+    if depth > _DEEP:
+        return []
+    added: list[Word] = []
     if isinstance(node, ast.Name):
         values, changes = bindings(module).get(node.id, []), _changes(module)
-        more = node.id in changes
         if len(values) != 1 or not changes.get(node.id, True):
             return []
+        added = _added(node, values[0], module, depth) if node.id in changes else []
         node = values[0]
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        words = _words(node.left, module)
-        return [*words, *(_words(node.right, module) or [_hole(node.right, module, True)])] if words else []
+        words = _words(node.left, module, depth + 1)
+        return (
+            [*words, *(_words(node.right, module, depth + 1) or [_hole(node.right, module, True)]), *added]
+            if words
+            else []
+        )
+    if isinstance(node, ast.Call):
+        words = _returned(node, module, depth)
+        return [*words, *added] if words else []
     if not isinstance(node, (ast.List, ast.Tuple)) or not node.elts:
         return []
-    words = [_word(item, module) for item in node.elts]
-    return [*words, _hole(node.elts[-1], module, True)] if more else words
+    return [*(_word(item, module) for item in node.elts), *added]
+
+
+def _returned(call: ast.Call, module: PythonModule, depth: int) -> list[Word]:
+    """The words of the list that a call gives: `"python train.py".split()`, or a function that returns one list."""
+    func = call.func
+    text = func.value if isinstance(func, ast.Attribute) and func.attr == "split" and not call.args else None
+    if module.names.origins(func) == {"shlex.split"} and len(call.args) == 1:
+        text = call.args[0]
+    if text is not None:
+        value = module.value(text)
+        return (
+            [_at(text, word, module) for word in value.split()] if isinstance(value, str) and "'" not in value else []
+        )
+    found = functions_named(module, func.id) if isinstance(func, ast.Name) else []
+    if len(found) != 1:
+        return []
+    returns = [node for node in own_nodes(found[0]) if isinstance(node, ast.Return)]
+    given = returns[0].value if len(returns) == 1 else None
+    return _words(given, module, depth + 1) if given is not None else []
+
+
+def _added(name: ast.Name, first: ast.expr, module: PythonModule, depth: int) -> list[Word]:
+    """What is added to a list behind its first value, up to where it is used; a hole for what is added under a test."""
+    block, use = _block(first, module), module.span(name)[0]
+    found: list[Word] = []
+    for node in _additions(module).get(name.id, ()):
+        start, _ = module.span(node)
+        statement = module.statement(node)
+        value = node.value if isinstance(node, ast.AugAssign) else node.args[0]
+        if statement is None or module.parents.get(statement) is not block or start > use > module.span(first)[0]:
+            found.append(_hole(value, module, True))
+            continue
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "append":
+            found.append(_word(value, module))
+        else:
+            found += _words(value, module, depth + 1) or [_hole(value, module, True)]
+    return found
+
+
+def _block(value: ast.expr, module: PythonModule) -> ast.AST | None:
+    """The function, loop, branch or file in which a name gets a value."""
+    statement = module.statement(value)
+    return module.parents.get(statement) if statement is not None else None
+
+
+@per_module
+def _additions(module: PythonModule) -> dict[str, list[ast.AugAssign | ast.Call]]:
+    """What is added to the lists of a module, by their names, in the order of the text."""
+    found: dict[str, list[ast.AugAssign | ast.Call]] = {}
+    for change in module.of(ast.AugAssign):
+        if isinstance(change.target, ast.Name):
+            found.setdefault(change.target.id, []).append(change)
+    for call in module.calls:
+        func = call.func
+        if isinstance(func, ast.Attribute) and func.attr in _ADDING and isinstance(func.value, ast.Name) and call.args:
+            found.setdefault(func.value.id, []).append(call)
+    return {name: sorted(nodes, key=lambda node: module.span(node)[0]) for name, nodes in found.items()}
 
 
 @per_module
