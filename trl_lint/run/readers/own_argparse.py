@@ -21,13 +21,13 @@ from trl_lint.memos import per_project
 from trl_lint.project import Project
 from trl_lint.project.launches import Launch
 from trl_lint.project.modules import module_file
-from trl_lint.run.parsers import PARSER_NAMES, is_command_line, writes_arguments
 from trl_lint.python.flags import Flag as Declared
 from trl_lint.python.flags import declared_in
 from trl_lint.python.guards import functions_named, key_of
 from trl_lint.python.module import FunctionNode, PythonModule, nodes_in
 from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
+from trl_lint.run.parsers import PARSER_NAMES, is_command_line, writes_arguments
 from trl_lint.run.readers.argparse_flags import Arguments, Flag, read_arguments, read_flag
 from trl_lint.sources import SourceError
 
