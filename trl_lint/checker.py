@@ -563,8 +563,8 @@ class Checker:
         roots = (self.project(path).root, self.settings.root)
         if finding.code != "TRL003" and any(is_retired(path, root) for root in roots):
             finding = finding._replace(severity=milder(finding.severity))
-        elif finding.severity != "info" and path.endswith(".py") and finding.code != "TRL003":
-            finding = self._as_reached(finding)
+        elif finding.severity != "info" and self._module is not None and self._module.path == path:
+            finding = self._as_reached(finding)  # what its code does, and no command that its text shows
         if finding.fix is not None and (rule := self._by_code.get(finding.code)) is not None:
             finding = trusted(finding, rule.page.severity)
         found = self.found_in.setdefault(self._checking, {})
@@ -577,6 +577,8 @@ class Checker:
         from trl_lint.project.reached import is_replaced, is_unreached
 
         path = finding.location.path
+        if not path.endswith(".py") or finding.code == "TRL003":
+            return finding
         project = self.project(path)
         is_idle = is_unreached(path, project)
         if not is_idle and not is_replaced(path, project):

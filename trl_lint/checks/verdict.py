@@ -170,13 +170,13 @@ def judge_pins(
     environment: Environment, conditions: Mapping[str, str], level: Level | Severity | Rule
 ) -> Verdict | None:
     """Judge `{package: specifier}` conditions, all of which must hold; None if one does not, or nobody can tell."""
-    from trl_lint.project.stack import has_old_neighbour
+    from trl_lint.project.stack import has_old_neighbour, solved
 
     scopes: list[str] = []
     related: list[Location] = []
     found = Evidence()
     for name, specifier in conditions.items():
-        package = environment.package(name)
+        package, is_less = solved(environment, name)
         answer = package.holds(specifier)
         if answer in ("none", "unknown"):
             return None
@@ -191,7 +191,7 @@ def judge_pins(
             dated=found.dated or (assumed and has_old_neighbour(environment, name)),
             tip=found.tip or package.is_tip,
         )
-        scopes.append(describe(package, specifier))
+        scopes.append(describe(package, specifier, is_less))
         related += package.places
     return Verdict(_level(level).graded(found), "; ".join(scopes), tuple(related), only_old=found.only_old)
 
@@ -303,8 +303,8 @@ def basis_of(chosen: Choice) -> str:
     return _basis(chosen.package, chosen.releases[0], chosen.newest, fewer)
 
 
-def describe(package: Package, specifier: str) -> str:
-    """Say for which releases of a package a condition holds, in words for brackets."""
+def describe(package: Package, specifier: str, is_less: bool = False) -> str:
+    """Say for which releases of a package a condition holds, in words for brackets; `is_less` as in `solved`."""
     from trl_lint.knowledge.releases import newest
 
     allowed = [str(version) for version in package.allowed or ()]
@@ -312,7 +312,7 @@ def describe(package: Package, specifier: str) -> str:
         return _basis(package, "", str(newest(package.name)))
     if not allowed or package.source == "assumed":
         return _basis(package, "", str(package.resolved))
-    return scope(package.name, package.affected(specifier), allowed, _basis(package, allowed[0], allowed[-1]))
+    return scope(package.name, package.affected(specifier), allowed, _basis(package, allowed[0], allowed[-1], is_less))
 
 
 def scope(package: str, bad: Sequence[str], among: Sequence[str], why: str) -> str:

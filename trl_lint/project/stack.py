@@ -137,6 +137,22 @@ def _recorded(name: str, versions: tuple[Version, ...]) -> tuple[str, ...]:
     return tuple(text for text in map(str, versions) if text in known)
 
 
+def solved(environment: Environment, name: str) -> tuple[Package, bool]:
+    """A package with the releases that the other pins leave of those which its own allow, and whether that is less."""
+    from trl_lint.project.packages import Package as Known
+
+    package = environment.package(name)
+    allowed = package.allowed or ()
+    if package.source == "assumed" or len(allowed) < 2:
+        return package, False
+    from trl_lint.project.resolution import possible
+
+    left = possible(environment, package)
+    if not left or len(left) == len(allowed):
+        return package, False
+    return Known(name, package.pins, left, package.source, package.specifier, is_own=package.is_own), True
+
+
 def has_old_neighbour(environment: Environment, name: str) -> bool:
     """Whether another package of the stack is held at a release that is not its newest."""
     from trl_lint.knowledge.releases import newest

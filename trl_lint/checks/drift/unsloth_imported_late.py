@@ -25,6 +25,14 @@ _REWRITTEN = ("trl", "transformers", "peft")
 _WARNS = ">=2025.3.1"
 
 
+# Names of transformers that nothing in Unsloth puts anything in the place of: read in unsloth 2025.11.1 and 2026.10.9,
+# and in unsloth_zoo 2026.10.9.
+_LEFT_ALONE = frozenset(
+    ("DataCollatorForSeq2Seq", "DataCollatorWithPadding", "EarlyStoppingCallback", "HfArgumentParser",
+     "StoppingCriteria", "StoppingCriteriaList", "TextIteratorStreamer", "TextStreamer", "TrainerCallback",
+     "TrainerControl", "TrainerState", "get_scheduler", "set_seed")
+)  # fmt: skip
+
 # How a module that Unsloth is imported by says so.
 _IMPORTS = (b"import unsloth", b"from unsloth", b'"unsloth"')
 
@@ -44,14 +52,17 @@ class UnslothImportedLate(Rule):
             return
         early, own = late
         environment = environment_at(module, own, project, "unsloth")
-        verdict = environment and judge_pins(environment, {"unsloth": _WARNS}, Level(self))
+        is_harmless = not any(map(_is_rewritten, _imports_between(early, own, module)))
+        verdict = environment and judge_pins(environment, {"unsloth": _WARNS}, Level(self, is_harmless))
         if verdict:
             package = next(name for name in _packages(early) if name in _REWRITTEN)
+            what = "names that were imported by then stay as they were, slower and with more memory"
+            if is_harmless:
+                what = "it warns of that, though it rewrites none of the names that are imported here"
             yield self.finding(
                 module.location(own),
-                f"`{package}` is imported before Unsloth, which rewrites it when it is imported: names that were "
-                "imported by then stay as they were, slower and with more memory; import unsloth first "
-                f"({verdict.scope})",
+                f"`{package}` is imported before Unsloth, which rewrites it when it is imported: {what}; "
+                f"import unsloth first ({verdict.scope})",
                 severity=verdict.severity,
                 related=(module.location(early, f"{package} is imported here"), *verdict.related),
             )
@@ -108,6 +119,20 @@ def first_late(module: PythonModule, project: Project) -> tuple[ast.stmt, ast.st
         if early is None and (not packages or any(is_of_project(name, module.path, project) for name in packages)):
             return None  # a module of the project may import Unsloth
     return None
+
+
+def _imports_between(first: ast.stmt, last: ast.stmt, module: PythonModule) -> list[ast.stmt]:
+    """The imports of rewritten libraries from one statement of a module up to another one."""
+    body = module.tree.body
+    between = body[body.index(first) : body.index(last)]
+    return [one for one in between if any(package in _REWRITTEN for package in _packages(one))]
+
+
+def _is_rewritten(statement: ast.stmt) -> bool:
+    """Whether an import may bind something that Unsloth puts something else in the place of."""
+    if not isinstance(statement, ast.ImportFrom):
+        return True
+    return any(alias.name not in _LEFT_ALONE for alias in statement.names)
 
 
 def _texts(node: ast.AST) -> list[str]:

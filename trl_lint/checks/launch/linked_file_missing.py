@@ -18,6 +18,7 @@ from trl_lint.checks.launch._concern import level_at
 from trl_lint.checks.launch._examples import is_example
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Severity
+from trl_lint.grading import beside
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.launches import Launch
@@ -205,9 +206,14 @@ def read_message(what: str, name: str, project: Project) -> str:
 
 
 def read_severity(link: NamedFile, launch: Launch) -> Severity:
-    """An error where the command is run as it stands and names the file in full."""
+    """An error where the command is run as it stands and names the file in full.
+
+    A hint in the text of a module that tells how to run itself from a folder in which it stood before.
+    """
     if launch.is_documentation:
-        return "warning"
+        own = launch.source.path
+        is_itself = own.endswith(".py") and os.path.basename(own) == os.path.basename(link.name or "")
+        return beside("warning", is_itself)
     said = link.word.raw
     if link.kind == "reward":
         if any(word.text is None and "=" not in word.raw for word in launch.args):

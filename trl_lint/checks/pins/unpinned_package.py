@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import ClassVar
 
 from trl_lint.checks.pins._conflicts import read_conflict
@@ -14,15 +15,25 @@ from trl_lint.checks.pins._remedies import edit_specifier
 from trl_lint.checks.pins._views import View, said_again, views_of
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Severity
+from trl_lint.grading import beside
+from trl_lint.memos import per_project
+from trl_lint.paths import MARKDOWN
 from trl_lint.project import Project
-from trl_lint.project.pins import Manifest, Pin
+from trl_lint.project.pins import Manifest, Pin, kind_of
 from trl_lint.regexes import regex
+from trl_lint.sources import SourceError
 
 # Releases that remove or re-default something come monthly or faster; torch, numpy or peft announce theirs long before.
 FAST_MOVING = ("trl", "vllm", "verl", "openrlhf")
 _UPPER_BOUND = regex(r"(?:^|[,|]\s*)(?:===|==|~=|<=|<)")
 # Beside one of these, a package is there to train; vLLM alone serves, or evaluates.
 _TRAINING = frozenset(("trl", "verl", "openrlhf", "deepspeed", "accelerate", "peft"))
+# What lists packages, and starts nothing; and what may import them.
+_LISTS = frozenset(
+    ("requirements", "constraints", "freeze", "conda", "pyproject", "setup.py", "setup.cfg", "uv-lock", "poetry-lock",
+     "pipfile", "pipfile-lock", "pylock", "script-lock", "compiled")
+)  # fmt: skip
+_CODE = (".py", ".ipynb", ".sh")
 _PACKAGING = ("pyproject.toml", "setup.py", "setup.cfg")
 
 
@@ -41,6 +52,7 @@ class UnpinnedPackage(Rule):
                 for pin in view.reported(name):
                     severity = judge_pin(pin, manifest, project)
                     if severity is not None:
+                        severity = beside(severity, severity != "info" and not is_used(name, project))
                         yield self._report(pin, severity, view)
 
     def _report(self, pin: Pin, severity: Severity, view: View) -> Finding:
@@ -90,6 +102,21 @@ def judge_pin(pin: Pin, manifest: Manifest, project: Project) -> Severity | None
     if manifest.kind in ("notebook", "pep723", "dockerfile", "shell", "makefile"):
         return None if pin.specifier else "info"
     return None
+
+
+@per_project
+def is_used(name: str, project: Project) -> bool:
+    """Whether anything of a project but its lists of packages has the name of one; true where there is no code."""
+    words = (name.encode(), name.upper().encode(), name.title().encode())
+    is_code = False
+    for path in project.paths:
+        if kind_of(path) in _LISTS:
+            continue
+        is_code = is_code or path.endswith(_CODE)
+        with suppress(OSError, SourceError):
+            if project.files.holds(path, *words) and not (path.endswith(MARKDOWN) and not project.launches_in(path)):
+                return True
+    return not is_code
 
 
 def is_main(manifest: Manifest) -> bool:
