@@ -13,14 +13,22 @@ from trl_lint.selection import Selection
 from trl_lint.settings import Settings
 
 NEVER = {
+    "name": "from trl import load_model_and_tokenizer\n",
+    "name of a module": "from trl.trainer import chat_cli\n",
+    "attribute": "import trl\n\ntrl.load_model_and_tokenizer()\n",
+    # The class is younger than the package: before, nothing takes the argument either.
+    "argument of a config": 'from trl import GRPOConfig\n\nGRPOConfig(output_dir="out", init_kl_coef=0.1)\n',
+    "argument of a trainer": "from trl import GRPOTrainer\n\nGRPOTrainer(model=m, reward_funcs=f, ref_model=r)\n",
+    "argument of another package": "from transformers import TrainingArguments\n\nTrainingArguments(lr=1e-5)\n",
+}
+# Words that are nowhere in the package: a fork may have them.
+FOREIGN = {
     "name": "from trl import PairwiseDataCollatorWithPadding\n",
     "name of a module": "from trl.trainer import ConstantRewardTrainer\n",
     "module": "import trl.rewardz\n",
     "attribute": "import trl\n\ntrl.PairwiseCollator()\n",
-    # The class is younger than the package: before, nothing takes the argument either.
-    "argument of a config": 'from trl import GRPOConfig\n\nGRPOConfig(output_dir="out", kl_coefficient=0.1)\n',
-    "argument of a trainer": "from trl import GRPOTrainer\n\nGRPOTrainer(model=m, reward_funcs=f, ref_model=r)\n",
-    "argument of another package": "from transformers import TrainingArguments\n\nTrainingArguments(lr=1e-5)\n",
+    "argument of a config": 'from trl import GRPOConfig\n\nGRPOConfig(output_dir="out", nsr_enabled=True)\n',
+    "argument of a trainer": "from trl import GRPOTrainer\n\nGRPOTrainer(model=m, reward_funcs=f, nsr_weight=r)\n",
 }
 ONCE = {
     "name": "from trl import PPOConfig\n",
@@ -75,6 +83,12 @@ def test_what_was_there_once_is_none(name: str, pins: str, tmp_path: Path) -> No
     assert "error" not in found and (found or pins == "an old neighbour")
 
 
+@pytest.mark.parametrize("pins", OPEN)
+@pytest.mark.parametrize("name", FOREIGN)
+def test_words_of_a_fork_are_an_error_beside_a_pin(name: str, pins: str, tmp_path: Path) -> None:
+    assert ("error" in levels(tmp_path, FOREIGN[name], OPEN[pins])) is (pins == "a floor")
+
+
 @pytest.mark.parametrize("name", THERE)
 def test_what_is_there_is_silent(name: str, tmp_path: Path) -> None:
     assert levels(tmp_path, THERE[name], "") == set()
@@ -82,4 +96,4 @@ def test_what_is_there_is_silent(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("pin", ["trl @ git+https://github.com/huggingface/trl", "trl @ git+https://github.com/me/trl"])
 def test_a_repository_may_have_what_no_release_had(pin: str, tmp_path: Path) -> None:
-    assert levels(tmp_path, NEVER["name"], f"{pin}\n") == set()
+    assert levels(tmp_path, FOREIGN["name"], f"{pin}\n") == set()

@@ -77,15 +77,17 @@ def judge(
     named: str,
     may_be_new: bool = True,
     is_without: Callable[[dict[str, str]], bool] = lambda versions: False,
+    may_be_forked: bool = False,
 ) -> Verdict | None:
     """Ask whether something is there in every release the pins allow; None where it is, or where nobody knows.
 
     `points`: the positions at which the answer may change, by package. `named`: the package whose releases are named
     where all releases of all packages lack it. `may_be_new`: the main branch may have what no release has had.
-    `is_without`: whether releases for which nobody answers lack the whole object, and that with it.
+    `is_without`: whether releases for which nobody answers lack the whole object, and that with it. `may_be_forked`:
+    where nothing pins the package, a fork of it may have what no release has had.
     """
     concerned = {name: choices[name] for name in points if name in choices}
-    found = _judged(concerned, points, ask, level, named, may_be_new, is_without)
+    found = _judged(concerned, points, ask, level, named, may_be_new, is_without, may_be_forked)
     return _noted(found, *concerned.values())
 
 
@@ -97,6 +99,7 @@ def _judged(
     named: str,
     may_be_new: bool,
     is_without: Callable[[dict[str, str]], bool],
+    may_be_forked: bool,
 ) -> Verdict | None:
     found = absences({name: chosen.releases for name, chosen in concerned.items()}, points, ask)
     if not found:
@@ -117,7 +120,7 @@ def _judged(
     tip = any(one.is_tip for one in concerned.values())
     evidence = evidence._replace(everywhere=everywhere, tip=tip)
     # Where no release there ever was has it, it does not matter that the pins leave it open which one is in use.
-    is_open = evidence.assumed or not everywhere
+    is_open = not everywhere or (evidence.assumed and not may_be_forked)
     if is_open and not evidence.only_old and all(one.complete for one in concerned.values()):
         evidence = evidence._replace(always=_never_was(points, ask, concerned, is_without))
     return _verdict(chosen, main.releases, evidence, level)

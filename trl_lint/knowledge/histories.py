@@ -205,3 +205,10 @@ def _lines(text: str, start: int) -> tuple[str, ...]:
     behind = _HEADER.search(text, start)
     end = behind.start() if behind else len(text) - 1  # the line end of the last line
     return tuple(text[start + 1 : end].split("\n "))
+
+
+@lru_cache(maxsize=1024)
+def is_word_of(package: str, name: str) -> bool:
+    """Whether some release of a package has a name anywhere: of a module's contents, a parameter or an attribute."""
+    text = text_of(package)
+    return any(f"{before}{name}{after}" in text for before in ("\n ", ",") for after in (" ", ","))

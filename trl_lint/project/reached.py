@@ -25,7 +25,7 @@ from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
 from trl_lint.sources.files import words_of
 
-_MOST_FILES = 3_000
+_MOST_FILES = 10_000
 _MOST_BYTES = 30_000_000
 _SETUPS = ("setup.py", "setup.cfg")
 # What other programs load by its name: pytest, pip, nox, invoke, fabric, locust, web servers, serving of models.

@@ -26,6 +26,7 @@ from trl_lint.checks.verdict import Level, Verdict, judge
 from trl_lint.coverage import Answer, Judged, Reason
 from trl_lint.finding import Finding, Severity
 from trl_lint.grading import is_milder
+from trl_lint.knowledge.histories import is_word_of
 from trl_lint.knowledge.presence import points_of_parameter
 from trl_lint.project.stack import PACKAGES, Choices
 from trl_lint.python.module import PythonModule
@@ -205,7 +206,10 @@ class ArgumentNotInRelease(Rule):
         past = None if there else read_past(dotted, name, newest)
         named = past.elsewhere.package if past is not None else dotted.partition(".")[0]
         ask = partial(accepts, dotted, name)
-        verdict = judge(known, points, ask, level, named, is_without=partial(is_absent, dotted))
+        is_word = any(is_word_of(package, name) for package in points)
+        verdict = judge(
+            known, points, ask, level, named, is_without=partial(is_absent, dotted), may_be_forked=not is_word
+        )
         return None if verdict is None else Lack(verdict, past, newest)
 
 

@@ -14,7 +14,7 @@ from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, Verdict, judge
 from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.api import deprecation, name_timeline, resolve
-from trl_lint.knowledge.histories import positions
+from trl_lint.knowledge.histories import is_word_of, positions
 from trl_lint.knowledge.presence import homes, names_in, points_of_name, releases_with
 from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.project import Project
@@ -159,7 +159,8 @@ class NameNotInRelease(Rule):
         package = dotted.partition(".")[0]
         # The bases of a class may be of another package, but whether its name is there is not their affair.
         points = {package: points_of_name(dotted).get(package, frozenset())}
-        return judge(known, points, partial(_exists, dotted), level or self, package)
+        is_word = is_word_of(package, dotted.rpartition(".")[2])
+        return judge(known, points, partial(_exists, dotted), level or self, package, may_be_forked=not is_word)
 
 
 def _exists(dotted: str, versions: dict[str, str]) -> bool | None:
