@@ -88,7 +88,7 @@ DECLARED: dict[str, tuple[int, tuple[str, ...], dict[str, Any]]] = {
     'trl_lint.checks.pins.known_bad_release': (1445571692, (), {'code': 'TRL201', 'manifests': True}),
     'trl_lint.checks.pins.outside_supported_range': (1143724404, (), {'code': 'TRL202', 'manifests': True}),
     'trl_lint.checks.pins.requirement_cut_off': (2219033790, (), {'code': 'TRL205', 'manifests': True, 'workflows': True}),
-    'trl_lint.checks.pins.unpinned_package': (2891248860, ('trl_lint.regexes',), {'code': 'TRL203', 'manifests': True}),
+    'trl_lint.checks.pins.unpinned_package': (3754002587, ('trl_lint.regexes',), {'code': 'TRL203', 'manifests': True}),
     'trl_lint.checks.pins.unsatisfiable_pins': (22078283, (), {'code': 'TRL204', 'manifests': True}),
 }
 

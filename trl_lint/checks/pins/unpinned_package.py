@@ -19,6 +19,7 @@ from trl_lint.grading import beside
 from trl_lint.memos import per_project
 from trl_lint.paths import MARKDOWN
 from trl_lint.project import Project
+from trl_lint.project.launch_table import launches_in
 from trl_lint.project.pins import Manifest, Pin, kind_of
 from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
@@ -114,7 +115,7 @@ def is_used(name: str, project: Project) -> bool:
             continue
         is_code = is_code or path.endswith(_CODE)
         with suppress(OSError, SourceError):
-            if project.files.holds(path, *words) and not (path.endswith(MARKDOWN) and not project.launches_in(path)):
+            if project.files.holds(path, *words) and not (path.endswith(MARKDOWN) and not launches_in(path, project)):
                 return True
     return not is_code
 
