@@ -61,6 +61,7 @@ HIDDEN: Reason = "a part of the command is not known"
 NOT_PLAIN: Reason = "it is no plain value where it is set"
 NO_DEFAULT: Reason = "its default is not recorded"
 UNMAPPED: Reason = "what the framework calls it is not known"
+NO_FLAG: tuple[Reason, ...] = (PARSER, NO_SCRIPT)  # where the words of the command are known all the same
 NOT_STARTED: Reason = "no command here starts this script"
 
 MADE_UP = "trl_lint_made_this_up"  # no release of anything has such an option

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint import tracked
+from trl_lint.coverage import NO_FLAG
 from trl_lint.finding import Severity
 from trl_lint.grading import milder
 from trl_lint.memos import per_project
-from trl_lint.missing import ABSENT, UNKNOWN
+from trl_lint.missing import ABSENT, Missing
 from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
@@ -132,25 +133,17 @@ def launcher_option(launch: Launch, name: str) -> bool | None:
     """Whether a command sets an option of `accelerate launch` (no dashes, `_`); None if that cannot be known."""
     if launch.launcher == "trl":
         # A key of the recipe is as good as the flag, and who reads the recipe is another question.
-        return True if script_flag(launch, name) else None
+        return None if isinstance(launch.flag(f"--{name}"), Missing) else True
     if any(option.lstrip("-").replace("-", "_") == name for option in launch.options):
         return True
     return None if launch.hides_options() else False
-
-
-def script_flag(launch: Launch, name: str) -> bool | None:
-    """Whether the script's arguments set a value; None if that cannot be known."""
-    found = launch.flag(f"--{name}")
-    if found is UNKNOWN:
-        return None
-    return found is not ABSENT
 
 
 def after_flags(
     severity: Severity,
     names: tuple[str, ...],
     launches: list[Launch],
-    has_flag: Callable[[Launch, str], bool | None] = script_flag,
+    has_flag: Callable[[Launch, str], bool | None],
 ) -> Severity | None:
     """The severity of values in a file once the command line is heard: a flag of one of these names overrides them.
 
@@ -167,18 +160,15 @@ def after_flags(
 
 def after_commands(severity: Severity, names: tuple[str, ...], document: Document, project: Project) -> Severity | None:
     """As `after_flags`, of a recipe and the commands that name it, each of which its framework reads in its own way."""
-    from trl_lint.knowledge.families import arguments_of
     from trl_lint.run.effective import Setting, Unknown
 
     def has_flag(launch: Launch, name: str) -> bool | None:
         from trl_lint.run.runs import run_of
 
-        run = run_of(launch, project)
-        if arguments_of(run.framework) is None:
-            return script_flag(launch, name)
-        found = run.config.given(name)
+        found = run_of(launch, project).config.given(name)
         if not isinstance(found, Setting):
-            return None if isinstance(found, Unknown) else False
+            # What is not understood may read the file in any way, but no flag goes over it.
+            return None if isinstance(found, Unknown) and found.reason not in NO_FLAG else False
         in_file = found.location is not None and found.location.path == document.path  # a flag that stands for a key
         return found.origin == "flag" and not in_file
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from trl_lint.checks._runs import after_flags, recipe_launches
+from trl_lint.checks._runs import after_commands
 from trl_lint.checks.configs._release_refusals import stated_in
 from trl_lint.grading import milder
 from trl_lint.knowledge.api import resolve, signature
@@ -55,11 +55,10 @@ def stated_in_recipe(document: Document, project: Project, rule: Rule) -> Iterat
         return
     runs = [RecipeRun(document, config, project) for config in _classes(document, project)]
     found = [{one.location: one for one in stated_in(run, rule, set())} for run in runs]
-    launches = recipe_launches(document, project)
     for place, one in found[0].items() if found else ():
         if all(place in others for others in found[1:]):
             names = tuple(_names_at(document, [one.location, *one.related]))
-            severity = after_flags(milder(one.severity), names, launches)
+            severity = after_commands(milder(one.severity), names, document, project)
             if severity is not None:
                 yield one._replace(severity=severity)
 

@@ -15,6 +15,7 @@ from trl_lint.checks.numerics._training import (
     reads_training_arguments,
 )
 from trl_lint.checks.rule import Rule, Site
+from trl_lint.coverage import NO_FLAG
 from trl_lint.finding import Finding, Fix, Severity
 from trl_lint.knowledge.families import family_of
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
@@ -23,7 +24,7 @@ from trl_lint.python.islands import rewrite, with_keyword, without_keyword
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument
 from trl_lint.regexes import regex
-from trl_lint.run.effective import Said, Setting, Unknown, of_flag
+from trl_lint.run.effective import Said, Setting, Unknown
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -176,8 +177,8 @@ def given_to(run: Run, what: str) -> Said:
     found = config.given_setting(what)
     if not isinstance(found, Unknown) or run.framework not in ("other", "trl", "transformers"):
         return found
-    said = of_flag(run.launch, what)
-    return found if said is UNKNOWN else said
+    said = config.given(what)
+    return ABSENT if isinstance(said, Unknown) and said.reason in NO_FLAG else said
 
 
 def refuses_both(framework: str) -> bool:

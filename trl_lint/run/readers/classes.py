@@ -22,6 +22,7 @@ from trl_lint.coverage import (
 from trl_lint.finding import Location
 from trl_lint.knowledge.api import Signature, resolve, signature
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
+from trl_lint.project.launches import Launch
 from trl_lint.regexes import regex
 from trl_lint.run.config import Config, Layer, Read, Versions, nothing_known, of_history, why
 from trl_lint.run.effective import Said, Setting, Unknown, of_document, of_flag
@@ -43,8 +44,11 @@ def read_config(inputs: Inputs) -> Config:
     if script is None or script.call is None or not layers:
         if parser is None:
             reason = PARSER if script is not None or launch.script_path is not None else NO_SCRIPT
-            is_known = inputs.is_launched
-            return nothing_known(inputs.framework, *((reason, launch.location) if is_known else (NOT_STARTED, None)))
+            if not inputs.is_launched:
+                return nothing_known(inputs.framework, NOT_STARTED, None)
+            found = nothing_known(inputs.framework, reason, launch.location)
+            found.layers = (_of_words(launch), *found.layers)
+            return found
         layers += [_of_flags(parser, inputs), _of_file(inputs), _of_own_classes(parser)]
     defaults = partial(_defaults, inputs.arguments_class, parser)
     return Config(inputs.framework, tuple(layers), defaults, newest_of(inputs), "trl")
@@ -96,6 +100,11 @@ def _of_flags(parser: ScriptParser, inputs: Inputs) -> Layer:
                 yield match["name"].replace("-", "_")
 
     return Layer(read, names)
+
+
+def _of_words(launch: Launch) -> Layer:
+    """The flags of a program that nobody understands: what it does with them is its own affair."""
+    return Layer(lambda name: why(of_flag(launch, name), HIDDEN, launch.location))
 
 
 def _of_file(inputs: Inputs) -> Layer:
