@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import argparse
 
 COMMANDS = (
-    "check", "clean", "completion", "diagnose", "environment", "init", "review", "rule", "runs", "server", "upgrade",
-    "why",
+    "bugs", "check", "clean", "completion", "diagnose", "environment", "init", "review", "rule", "runs", "server",
+    "upgrade", "why",
 )  # fmt: skip
 
 
@@ -136,6 +136,10 @@ def _run_other(command: str, arguments: list[str]) -> int:
         from trl_lint.commands.runs import run as show_runs
 
         return show_runs(parsers.runs_parser().parse_args(arguments))
+    if command == "bugs":
+        from trl_lint.commands.bugs import run as run_bugs
+
+        return run_bugs(parsers.bugs_parser().parse_args(arguments))
     if command == "clean":
         from trl_lint.commands.clean import run as run_clean
 

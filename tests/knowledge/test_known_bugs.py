@@ -14,6 +14,7 @@ import pytest
 from fixture_cases import run_json
 from known_bug_projects import Project, projects_of
 
+from trl_lint.checks.registry import declared_rules
 from trl_lint.knowledge import bugs, read_text
 from trl_lint.knowledge.bugs import Bug
 from trl_lint.knowledge.refresher import bugs_build
@@ -84,3 +85,9 @@ def test_answers_are_of_rows_that_are_there():
     folder = Path(bugs_build.answers_path("x")).parent
     assert {os.path.splitext(name)[0] for name in os.listdir(folder)} == set(bugs.packages())
     assert {name for found in ANSWERS.values() for name in found} == {row.id for _, row in ROWS}
+
+
+def test_the_rule_asks_for_the_files_that_call_what_rows_are_about():
+    assert Path(bugs_build.words_path()).read_text("utf-8") == bugs_build.words_text()
+    declared = {rule.code: rule for rule in declared_rules()}["TRL206"]
+    assert declared.words == bugs.called_words(), "python -m trl_lint.checks.registry --write"

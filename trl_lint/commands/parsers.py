@@ -20,6 +20,7 @@ _DESCRIPTION = "Check reinforcement-learning training projects before they run."
 _EPILOG = """\
 commands:
   trl-lint [check] PATH...      check files and folders (the default; without PATH, the current folder)
+  trl-lint bugs [PACKAGE]...    list the known bugs of a release, such as trl==0.24.0
   trl-lint clean [PATH]...      remove the cache folders of the current folder, or of PATH
   trl-lint completion SHELL     print what bash, zsh or fish needs to complete commands and options
   trl-lint diagnose LOG         name the likely cause of a run that died, from its log
@@ -101,6 +102,19 @@ def completion_parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("shell", choices=("bash", "zsh", "fish"), metavar="SHELL", help="bash, zsh or fish")
+    return parser
+
+
+def bugs_parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="trl-lint bugs",
+        description="List the known bugs of releases that the rule TRL206 looks for: when they strike, and what to do.",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "packages", nargs="*", metavar="PACKAGE", help="a package, or one of its releases: trl, trl==0.24.0"
+    )
+    _add_format(parser, "text", "json")
     return parser
 
 

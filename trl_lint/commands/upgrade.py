@@ -24,6 +24,7 @@ from trl_lint.words import counted, listed
 
 if TYPE_CHECKING:
     from trl_lint.engine import Result
+    from trl_lint.knowledge.bugs import Bug
     from trl_lint.upgrade.decision import Decision
     from trl_lint.upgrade.fitting import Fit, Used
     from trl_lint.upgrade.moving import Moved
@@ -106,6 +107,7 @@ class _Done:
         self.changes = 0
         self.decisions: list[Decision] = []
         self.lost_runs = 0
+        self.mended: dict[str, Bug] = {}
 
     def take(self, moved: Moved) -> None:
         self.changed.update(moved.changed)
@@ -113,6 +115,7 @@ class _Done:
         self.changes += len(moved.rewritten)
         self.decisions += moved.decisions
         self.lost_runs += max(0, moved.runs[0] - moved.runs[1])
+        self.mended.update((row.id, row) for row in moved.mended)
 
 
 def _agreed(releases: Iterable[Mapping[str, str]]) -> dict[str, str]:
@@ -290,6 +293,9 @@ def _text(done: _Done, report: Report, palette: Palette) -> Iterable[str]:
 
     yield palette.bold("Releases")
     yield from _releases(done, report)
+    if done.mended:
+        yield from ("", palette.bold(f"Mends {_counted_bugs(done)}"))
+        yield from (f"  {visible(row.title)} [{row.id}]" for row in done.mended.values())
     for kind, title in TITLES.items():
         mine = [decision for decision in done.decisions if decision.kind == kind]
         if mine:
@@ -302,6 +308,11 @@ def _text(done: _Done, report: Report, palette: Palette) -> Iterable[str]:
             if len(decision.places) > MOST_PLACES:
                 yield f"    and {len(decision.places) - MOST_PLACES} more"
     yield ""
+
+
+def _counted_bugs(done: _Done) -> str:
+    silent = sum(row.consequence == "silent" for row in done.mended.values())
+    return counted(len(done.mended), "known bug") + (f" ({silent} silent)" if silent else "")
 
 
 def _releases(done: _Done, report: Report) -> Iterable[str]:
@@ -323,6 +334,7 @@ def _print_json(done: _Done, report: Report) -> None:
         "version": VERSION,
         "releases": {name: told for part in reversed(done.parts) for name, told in _told(part).items()},
         **({"parts": [_part(part, report) for part in done.parts]} if len(done.parts) > 1 else {}),
+        "mends": [{"id": row.id, "title": row.title, "consequence": row.consequence} for row in done.mended.values()],
         "changes": done.changes,
         "files": [
             {"path": report.path(path), "content": data.decode(done.before[path].encoding)}

@@ -14,10 +14,14 @@ from functools import cache
 from typing import Literal
 
 from trl_lint.knowledge import read_text, rules_dir, text_names, uncommented
+from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.rows import Range, Ranges, read_rows
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
+from trl_lint.words import listed
 
 INDEX = "known_bugs"
+_ALONE = regex(r" \(\{[^{}]*\}\)")  # a value in brackets behind the name of its setting
 
 Consequence = Literal["silent", "metric", "waste", "crash-at-start", "crash-later"]
 # What a crash tells by itself: the others are said first.
@@ -85,11 +89,34 @@ class Bug(NamedTuple):
     bad: tuple[str | Example, ...] = ()
     fine: tuple[str | Example, ...] = ()
 
-    @property
-    def upgrade(self) -> str:
+    def upgrade(self, package: str) -> str:
         """The first release after the fault, "" where there is none yet."""
-        last = self.releases.replace(" ", "").split(",")
-        return next((clause[1:] for clause in last if clause.startswith("<") and clause[1] != "="), "")
+        from trl_lint.knowledge.releases import installable
+
+        after = ""
+        for version in reversed(list(map(str, installable(package)))):
+            if holds(self.releases, version):
+                break
+            after = version
+        return after
+
+    @property
+    def plain_message(self) -> str:
+        """The message with the names of settings in the place of their values."""
+        from trl_lint.knowledge.condition_sentences import filled
+
+        return filled(_ALONE.sub("", self.message), lambda hole: f"`{hole}`")
+
+    def remedy(self, package: str) -> str:
+        """What to do about the fault, as a sentence without full stop."""
+        after = self.upgrade(package)
+        ways = [f"use {package}>={after}"] if after else []
+        if self.set:
+            ways.append("set " + listed([f"`{name}` to {value!r}" for name, value in self.set.items()]))
+        if self.instead:
+            ways.append(self.instead)
+        text = ", or ".join(ways) or f"no release of {package} is without it yet"
+        return f"{text[0].upper()}{text[1:]}"
 
     def fault(self) -> str:
         """What is wrong with the row as a whole, "" if nothing is."""
@@ -141,6 +168,12 @@ def bug_of(entry: Entry) -> Bug:
     return next(row for row in bugs(entry.package) if row.id == entry.id)
 
 
+def named_in(message: str) -> Bug | None:
+    """The row whose name ends a message of TRL206; None where there is none."""
+    name = message.rpartition("[")[2].rstrip("]")
+    return next((row for package in packages() for row in bugs(package) if row.id == name), None)
+
+
 @cache
 def indexed() -> tuple[str, ...]:
     """The packages of which a check knows rows, sorted."""
@@ -154,6 +187,21 @@ def entries(package: str) -> tuple[Entry, ...]:
     if os.path.isdir(os.path.join(rules_dir(), "bugs")) and head != _head(package):
         lines = index_text(package).splitlines()[1:]  # somebody is at work on the table
     return tuple(_entry(package, line) for line in lines)
+
+
+def called_words() -> tuple[bytes, ...]:
+    """The names of classes and functions that rows are about by themselves: a file without one meets none of them.
+
+    Trainers are none of them, which are found by the run.
+    """
+    places = {place for package in indexed() for entry in entries(package) for place in entry.where}
+    names = {place.rpartition(".")[2] for place in places if is_called(place)}
+    return tuple(sorted(map(str.encode, names))) or (b"no-row",)  # which is no word, so that no file holds it
+
+
+def is_called(place: str) -> bool:
+    """Whether a place of `where` is a class or a function that is no trainer."""
+    return not (" " in place or place.endswith(("Trainer", ".*")) or place.startswith(("verl.", "openrlhf.")))
 
 
 def index_text(package: str, words_of: Callable[[str, Bug], tuple[str, ...]] = lambda package, row: ()) -> str:

@@ -1,13 +1,20 @@
-"""Everything that is known to end runs: the symptoms of the rules' pages with those of `rules/symptoms`."""
+"""Everything that is known to end runs: the symptoms of the rules' pages, with those of `rules/symptoms` and of known
+bugs.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from functools import cache
 
 from trl_lint.knowledge import KnowledgeError
+from trl_lint.knowledge.bugs import bugs, packages
 from trl_lint.knowledge.pages import all_pages
 from trl_lint.knowledge.symptoms import Symptom, tables
 from trl_lint.records import NamedTuple
+
+_KNOWN_BUG = "TRL206"
 
 
 class Cause(NamedTuple):
@@ -48,12 +55,24 @@ def causes() -> tuple[Cause, ...]:
         found[row.code] = Cause(
             row.code, row.name, row.title, row.family, row.advice, False, row.symptoms, row.references, row.prevention
         )
+    known = found[_KNOWN_BUG]
+    found[_KNOWN_BUG] = known._replace(symptoms=(*known.symptoms, *_symptoms_of_bugs()))
     for also in (row for table in tables() for row in table.also):
         if also.code not in found:
             raise KnowledgeError(f"rules/symptoms: there is no cause {also.code}")
         known = found[also.code]
         found[also.code] = known._replace(symptoms=(*known.symptoms, *also.symptoms))
     return tuple(found.values())
+
+
+def _symptoms_of_bugs() -> Iterator[Symptom]:
+    """What known bugs of releases print; the rule that finds them tells where the project meets one."""
+    for package in packages():
+        for row in bugs(package):
+            if row.symptom:
+                note = f"{row.title[0].upper()}{row.title[1:]}: {row.plain_message}. {row.remedy(package)}."
+                releases = {package: row.releases, **row.beside}
+                yield Symptom(row.symptom, note, packages=releases, finding=re.escape(f"[{row.id}]"))
 
 
 def prevention(cause: Cause) -> str:

@@ -13,6 +13,7 @@ from trl_lint.finding import Finding, Location
 from trl_lint.fixes.apply import by_path, edited
 from trl_lint.fixes.repair import repair
 from trl_lint.fixes.verify import objection
+from trl_lint.knowledge.bugs import Bug
 from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.releases import installable, known_packages, newest
 from trl_lint.knowledge.requirements import judged
@@ -32,8 +33,9 @@ from trl_lint.upgrade.pins import OUTSIDE, decisions_on_bounds, decisions_on_pin
 # What these rules find is about releases; of what others find, only that is ours which the move brings.
 _ABOUT_RELEASES = "TRL3"
 _ABOUT_PINS = "TRL2"
-# Hints that somebody who moves has to know of: a variable that the wanted releases do not read.
-_TOLD_HINTS = ("TRL506",)
+# Hints that somebody who moves has to know of: a variable that the wanted releases do not read, a fault that they have.
+_TOLD_HINTS = ("TRL206", "TRL506")
+_BUG = "TRL206"
 _GENERAL = ("TRL001", "TRL002", "TRL003", "TRL004")
 
 
@@ -42,6 +44,7 @@ class Moved(NamedTuple):
 
     `changed`: the new content by path, `before` the files as they are on disk. `rewritten`: for each rewriting, and
     each moved pin, its file. `runs`: how many runs were understood at the wanted releases before it all, and after it.
+    `mended`: the known bugs of the old releases that the files met, and meet no more.
     """
 
     changed: dict[str, bytes]
@@ -50,6 +53,7 @@ class Moved(NamedTuple):
     decisions: list[Decision]
     problems: Sequence[tuple[str, str]]
     runs: tuple[int, int]
+    mended: tuple[Bug, ...] = ()
 
 
 Check = Callable[..., Result]
@@ -184,7 +188,22 @@ def move(
         decisions,
         done.result.problems,
         (runs[0], _count_runs(done.result)),
+        _mended(before.findings, done.result.findings, asked),
     )
+
+
+def _mended(before: Iterable[Finding], after: Iterable[Finding], asked: Sequence[str]) -> tuple[Bug, ...]:
+    still = {told.id for finding in after if (told := _bug_in(finding))}
+    found = {told.id: told for finding in before if finding.location.path in asked and (told := _bug_in(finding))}
+    return tuple(told for name, told in found.items() if name not in still)
+
+
+def _bug_in(finding: Finding) -> Bug | None:
+    if finding.code != _BUG:
+        return None
+    from trl_lint.knowledge.bugs import named_in
+
+    return named_in(finding.message)
 
 
 def _moved_pins(
@@ -239,6 +258,8 @@ def _key(finding: Finding, files: Files) -> object:
     """
     path = finding.location.path
     said = finding.message if finding.code.startswith(_ABOUT_PINS) else ""
+    if finding.code == _BUG:
+        said = finding.message.rpartition("[")[2]  # the same fault, whatever release has it
     try:
         lines = files.own(path).lines
     except (OSError, SourceError):

@@ -19,14 +19,13 @@ from trl_lint.project.stack import PACKAGES
 from trl_lint.records import NamedTuple
 from trl_lint.words import listed
 
-# What nobody may know of a run, in words.
 _FACTS = {
-    "num_processes": "how many processes train",
+    "num_processes": "the number of processes",
     "zero_stage": "the stage of ZeRO",
-    "fsdp_version": "whether FSDP is used, and which",
+    "fsdp_version": "the version of FSDP",
     "model_type": "the kind of the model",
     "vocab_size": "the size of the vocabulary",
-    "loaded_in_bits": "how the model is quantised",
+    "loaded_in_bits": "the number of bits that the model is loaded in",
 }
 
 
@@ -104,27 +103,20 @@ def _without_unknown(condition: str, world: World) -> str:
 
 def _worded(bug: Bug, one: Near, names: list[str], written: dict[str, Location], world: World, lacking: str) -> str:
     told = [
-        f"`{name.removeprefix('arg.')}` is {text}" + ("" if name in written or name.endswith("()") else " by default")
+        f"{_named(name)} is {text}" + ("" if name in written or name.endswith("()") else " by default")
         for name in names
         if (text := _shown(value_of(name, world)))
     ]
     here = f". Here {listed(told)}" if told else ""
     unless = f". It is not known here whether it matters: {lacking}" if lacking else ""
     return (
-        f"{bug.title}: {filled_in(bug.message, world)}{here}{unless}. {remedy_of(bug, one.entry.package)} "
+        f"{bug.title}: {filled_in(bug.message, world)}{here}{unless}. {bug.remedy(one.entry.package)} "
         f"({one.verdict.scope}) [{bug.id}]"
     )
 
 
-def remedy_of(bug: Bug, package: str) -> str:
-    """What to do about a fault, as sentences without the last full stop."""
-    ways = [f"use {package}>={bug.upgrade}"] if bug.upgrade else []
-    if bug.set:
-        ways.append("set " + listed([f"`{name}` to {_shown(value)}" for name, value in bug.set.items()]))
-    if bug.instead:
-        ways.append(bug.instead)
-    text = ", or ".join(ways) or f"no release of {package} is without it yet"
-    return f"{text[0].upper()}{text[1:]}"
+def _named(name: str) -> str:
+    return _FACTS.get(name[:-2], name) if name.endswith("()") else f"`{name.removeprefix('arg.')}`"
 
 
 def _shown(value: object) -> str:

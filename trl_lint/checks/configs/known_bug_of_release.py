@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
+from trl_lint.checks.configs._bug_words import WORDS
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding
 from trl_lint.grading import milder
+from trl_lint.knowledge.bugs import is_called
 from trl_lint.project import Project
 from trl_lint.project.environment import Environment
 from trl_lint.python.module import PythonModule
@@ -23,6 +25,7 @@ class KnownBugOfRelease(Rule):
     runs: ClassVar[bool] = True
     documents: ClassVar[tuple[str, ...]] = ("accelerate", "deepspeed", "command")
     imports: ClassVar[tuple[str, ...]] = ("accelerate", "deepspeed", "peft", "transformers", "trl", "vllm")
+    words: ClassVar[tuple[bytes, ...]] = WORDS
 
     def check_run(self, run: Run) -> Iterator[Finding]:
         from trl_lint.checks.configs._bugs_near import may_concern
@@ -57,7 +60,7 @@ class KnownBugOfRelease(Rule):
         from trl_lint.checks.configs._bugs_near import near
 
         environment = project.environment(module.path)
-        known = {place for place in near(environment) if not place.endswith("Trainer")}
+        known = set(filter(is_called, near(environment)))
         if known:
             from trl_lint.checks.configs._bug_subjects import calls_of
 

@@ -209,6 +209,20 @@ def write_index() -> None:
         path = os.path.join(rules_dir(), table.INDEX, f"{package}.txt")
         os.makedirs(os.path.dirname(path), exist_ok=True)
         _write_text(path, table.index_text(package, needed_words))
+    table.entries.cache_clear()
+    _write_text(words_path(), words_text())
+
+
+def words_path() -> str:
+    """Where the words stand without which a Python file is not looked at for calls."""
+    return os.path.join(os.path.dirname(rules_dir()), "trl_lint", "checks", "configs", "_bug_words.py")
+
+
+def words_text() -> str:
+    """The module with these words."""
+    words = "".join(f'    b"{word.decode()}",\n' for word in table.called_words())
+    told = "What known bugs are about that are met where they are called. Written by `trl_lint.knowledge.refresh bugs`."
+    return f'"""{told}"""\n\n# fmt: off\nWORDS: tuple[bytes, ...] = (\n{words})\n'
 
 
 def _write(package: str, ranges: dict[str, str]) -> None:
