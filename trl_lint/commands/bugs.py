@@ -11,9 +11,8 @@ from trl_lint.commands import UsageError
 from trl_lint.knowledge.bugs import QUIET, Bug, bugs, packages
 from trl_lint.knowledge.ranges import holds
 from trl_lint.records import NamedTuple
-from trl_lint.selection import nearest
 from trl_lint.streams import say
-from trl_lint.words import counted
+from trl_lint.words import counted, nearest
 
 VERSION = 1
 

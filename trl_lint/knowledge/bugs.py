@@ -14,7 +14,6 @@ from functools import cache
 from typing import Literal
 
 from trl_lint.knowledge import read_text, rules_dir, text_names, uncommented
-from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.rows import Range, Ranges, read_rows
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
@@ -91,6 +90,7 @@ class Bug(NamedTuple):
 
     def upgrade(self, package: str) -> str:
         """The first release after the fault, "" where there is none yet."""
+        from trl_lint.knowledge.ranges import holds
         from trl_lint.knowledge.releases import installable
 
         after = ""

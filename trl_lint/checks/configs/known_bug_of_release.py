@@ -9,7 +9,6 @@ from trl_lint.checks.configs._bug_words import WORDS
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding
 from trl_lint.grading import milder
-from trl_lint.knowledge.bugs import is_called
 from trl_lint.project import Project
 from trl_lint.project.environment import Environment
 from trl_lint.python.module import PythonModule
@@ -58,6 +57,7 @@ class KnownBugOfRelease(Rule):
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         from trl_lint.checks.configs._bugs_near import near
+        from trl_lint.knowledge.bugs import is_called
 
         environment = project.environment(module.path)
         known = set(filter(is_called, near(environment)))
