@@ -3,6 +3,7 @@
 # make test-all  the slow tests too: exhaustive tables, and searches at random
 # make lint   the style and type checks alone
 # make docs   rewrite the table of what rules ask for, the rule table and the command output shown in README.md and docs/
+# make bug    look for the code of new rows of rules/bugs in the archives and run the tests of one: PACKAGE=trl NAME=trl-…
 # make rule   begin a rule: CODE=TRL606 NAME=some-name writes its module, page and fixtures, with what is yours marked
 # make refresh  read what is new on the index of PACKAGE="trl transformers" into rules/, and run `make docs`
 # make oracle ask real installations of many releases what they refuse, which are put into ORACLE_FOLDER=folder (7 GB, slow);
@@ -47,7 +48,7 @@ endef
 
 SITE := .venv-site
 
-.PHONY: site prose rule refresh demo test test-all pytest lint docs golden bench bench-peers bench-growth bench-logs bench-report oracle links overlaps pages torture editors clean
+.PHONY: site prose bug rule refresh demo test test-all pytest lint docs golden bench bench-peers bench-growth bench-logs bench-report oracle links overlaps pages torture editors clean
 
 # A linter that finds something exits with 1: that is what the demo is for. Anything else is a failure.
 demo: $(DEMO)/.installed
@@ -88,6 +89,10 @@ pytest: $(INSTALLED)
 lint: $(INSTALLED)
 	$(BIN)/python -m ruff check .
 	$(BIN)/python -m mypy
+
+bug: $(INSTALLED)
+	$(BIN)/python -m trl_lint.knowledge.refresh bugs $(PACKAGE)
+	$(BIN)/python -m pytest -n0 -q tests/knowledge/test_known_bugs.py -k "$(NAME)"
 
 rule: $(INSTALLED)
 	@$(BIN)/python tests/new_rule.py $(CODE) $(NAME)

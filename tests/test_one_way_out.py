@@ -46,6 +46,7 @@ OTHER_WAYS = {
     "knowledge/needles.py": "for those who work on the tool",
     "knowledge/refresh.py": "for those who work on the tool",
     "knowledge/refresher/bugs_build.py": "for those who work on the tool",
+    "knowledge/refresher/bugs_mine.py": "for those who work on the tool",
     "knowledge/refresher/probe.py": "for those who work on the tool",
     "knowledge/refresher/tables.py": "for those who work on the tool",
     "knowledge/refresher/verify.py": "for those who work on the tool",

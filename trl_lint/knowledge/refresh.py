@@ -145,6 +145,10 @@ def parser() -> argparse.ArgumentParser:
     of_bugs = commands.add_parser("bugs", help="the releases of each row of rules/bugs, and rules/known_bugs")
     of_bugs.add_argument("packages", nargs="*", metavar="PACKAGE", help="all that have rows where none is given")
     of_bugs.add_argument("--index", action="store_true", help="write rules/known_bugs alone, without a network")
+    of_bugs.add_argument(
+        "--mine", nargs=2, metavar=("GIT_DIR", "TAG..TAG"), help="print candidates for rows of one package instead"
+    )
+    of_bugs.add_argument("--most", type=int, default=20, metavar="N", help="with --mine: how many (20)")
     of_bugs.add_argument("--anew", action="store_true", help="look in all archives again, not only for what is new")
     since = commands.add_parser("changes", help="print what a release refuses since an older one, of what is recorded")
     since.add_argument("package", choices=conditions_build.RECORDED)
@@ -219,6 +223,13 @@ def main(arguments: list[str]) -> int:
     args = asked.parse_args(arguments)
     if args.command == "changes":
         return print_changes(args.package, args.releases)
+    if args.command == "bugs" and args.mine:
+        from trl_lint.knowledge.refresher.bugs_mine import print_candidates
+
+        if len(args.packages) != 1:
+            asked.error("--mine takes one package")
+        clone, span = args.mine
+        return print_candidates(args.packages[0], clone, span, args.most)
     if args.command == "bugs":
         return refresh_bugs(args.packages, args.index, args.anew)
     known = PACKAGES if args.command == "all" else TABLES[args.command].packages

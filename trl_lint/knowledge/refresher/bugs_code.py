@@ -76,16 +76,16 @@ def _lines_of(path: str, data: bytes, function: str) -> tuple[str, ...] | None:
     last = function.rpartition(".")[2]
     if last and last.encode() not in data:
         return None
-    return _functions(data).get(function) if not function.startswith("*.") else _of_any(data, function[2:])
+    return functions_of(data).get(function) if not function.startswith("*.") else _of_any(data, function[2:])
 
 
 def _of_any(data: bytes, name: str) -> tuple[str, ...] | None:
-    found = [lines for key, lines in _functions(data).items() if key == name or key.endswith(f".{name}")]
+    found = [lines for key, lines in functions_of(data).items() if key == name or key.endswith(f".{name}")]
     return tuple(line for lines in found for line in lines) if found else None
 
 
 @lru_cache(maxsize=256)
-def _functions(data: bytes) -> dict[str, tuple[str, ...]]:
+def functions_of(data: bytes) -> dict[str, tuple[str, ...]]:
     """The lines of each function and class of a file by its dotted name, and those of the file under ""."""
     tree = parsed(data)
     if tree is None:
