@@ -1,8 +1,8 @@
 """What inputs that mean harm cost, and what is left out of them without a word: `python -m benchmarks.hostile`.
 
-Each kind of `hostile_kinds.py` is checked once, in its own process. It fails where it takes more than `MOST_WORK`
-seconds of the processor or `_MEGABYTES`, where the tool breaks (status 2, TRL003, a signal), and where the canary is
-neither found nor spoken of by a notice. It ends with 1 where one fails.
+Each kind of `hostile_kinds.py` and `hostile_readers.py` is checked once, in its own process. It fails where it takes
+more than `MOST_WORK` seconds of the processor or `_MEGABYTES`, where the tool breaks (status 2, TRL003, a signal), and
+where the canary is neither found nor spoken of by a notice. It ends with 1 where one fails.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ import tempfile
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import benchmarks.hostile_readers  # noqa: F401  it adds its kinds
 from benchmarks.hostile_kinds import KINDS, Kind
 from benchmarks.machine import head, write_results
 from benchmarks.processes import run
 from benchmarks.targets import MOST_WORK
 
 _MEGABYTES = 500.0
-_TELLING = ("TRL301", "TRL602", "TRL001")  # of a canary: its fault, or that its file cannot be read
+_TELLING = ("TRL301", "TRL403", "TRL602", "TRL001")  # of a canary: its fault, or that its file cannot be read
 _LIMIT = 120.0  # seconds, at which a run is stopped
 _COMMAND = [sys.executable, "-m", "trl_lint", "--no-cache", "-j1", "--output-format", "json", "."]
 

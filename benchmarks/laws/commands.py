@@ -345,3 +345,15 @@ def brackets_that_close_nothing(count: int) -> Files:
 @law(4000)
 def lines_of_broken_shell(count: int) -> Files:
     return shell(lines(count, lambda i: f"{'fi )' if i % 2 else '{{ a }} | | b'} {i}") + launch(1) + "\n")
+
+
+@law(1600)
+def branches_with_names_of_their_own(count: int) -> Files:
+    cases = lines(count, lambda i: f"a{i}) X{i}=$OPTARG;;")
+    return shell(f'while getopts "a:b:" o; do case $o in\n{cases}esac; done\n{launch(1)}\n')
+
+
+@law(1600)
+def tasks_of_a_project(count: int) -> Files:
+    tasks = lines(count, lambda i: f"t{i} = ['t{i + 1}']")
+    return {"pyproject.toml": f"[tool.poe.tasks]\ntrain = '{launch(1)}'\n{tasks}", "train.py": HEAD}

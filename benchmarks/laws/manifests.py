@@ -164,3 +164,9 @@ def pins_with_a_series_left_out(count: int) -> Files:
     """TRL201 tries a repair of each, which all the others hold against."""
     pins = lines(count, lambda i: f"transformers>=4.{i}.0,!=4.{i}.*")
     return {"requirements.txt": f"trl==0.20.0\n{pins}", "train.py": HEAD}
+
+
+@law(1600)
+def pins_under_markers_that_differ(count: int) -> Files:
+    pins = lines(count, lambda i: f"transformers>=4.{i}.0,!=4.{i}.*; python_version < '3.{i}'")
+    return {"requirements.txt": f"trl==0.20.0\n{pins}", "train.py": HEAD}

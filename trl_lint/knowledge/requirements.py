@@ -248,7 +248,7 @@ _SYSTEMS = (
 _MACHINES = ("x86_64", "aarch64", "arm64", "AMD64", "ppc64le", "s390x")
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=16384)
 def marker_holds(
     marker: str, pythons: str = "", systems: tuple[str, ...] = ("linux", "darwin", "win32")
 ) -> bool | None:
@@ -259,7 +259,10 @@ def marker_holds(
 
     try:
         condition = Marker(marker)
-        found = {condition.evaluate(machine) for machine in _machines(pythons) if machine["sys_platform"] in systems}
+        machines = [machine for machine in _machines(pythons) if machine["sys_platform"] in systems]
+        # Of machines that do not differ in what the marker speaks of, one is enough.
+        telling = {tuple(text for name, text in machine.items() if name in marker): machine for machine in machines}
+        found = set(map(condition.evaluate, telling.values()))
     # No marker, a comparison of what cannot be compared, a number with thousands of digits, brackets without end.
     except (ValueError, LookupError, RecursionError):
         return None
@@ -269,7 +272,7 @@ def marker_holds(
 _PYTHON_CLAUSE = regex(r"""python_version\s*(<=|>=|==|!=|<|>)\s*['"](\d+\.\d+)['"]""")
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=16384)
 def marker_holds_on(marker: str, python: str) -> bool:
     """Whether a marker holds on Linux on x86-64 with a minor version of Python; True where it cannot be read."""
     simple = _PYTHON_CLAUSE.fullmatch(marker)

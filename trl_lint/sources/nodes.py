@@ -47,6 +47,9 @@ class Entry(NamedTuple):
     value: Node
 
 
+_MANY = 32  # entries, from which on they are looked up by name
+
+
 class Mapping:
     """Keys and values in the order of the text; a key that is written twice is there twice.
 
@@ -58,7 +61,7 @@ class Mapping:
     (https://github.com/yaml/pyyaml/issues/953).
     """
 
-    __slots__ = ("alias", "end", "entries", "has_rivals", "merged", "start", "tag")
+    __slots__ = ("_by_name", "alias", "end", "entries", "has_rivals", "merged", "start", "tag")
 
     def __init__(self, entries: list[Entry], start: int, end: int, tag: str = "", alias: bool = False) -> None:
         self.entries = entries
@@ -67,6 +70,7 @@ class Mapping:
         self.tag = tag
         self.alias = alias
         self.merged: list[Mapping] = []
+        self._by_name: tuple[int, dict[str, Entry]] | None = None
         self.has_rivals = False
 
     def entry(self, name: str) -> Entry | None:
@@ -97,7 +101,12 @@ class Mapping:
 
     def written(self, name: str) -> Entry | None:
         """The entry that is written here for a key, without merge keys."""
-        return next((entry for entry in reversed(self.entries) if entry.key.value == name), None)
+        if len(self.entries) < _MANY:
+            return next((entry for entry in reversed(self.entries) if entry.key.value == name), None)
+        if self._by_name is None or self._by_name[0] != len(self.entries):  # it may have grown since
+            named = {entry.key.value: entry for entry in self.entries if isinstance(entry.key.value, str)}
+            self._by_name = len(self.entries), named
+        return self._by_name[1].get(name)
 
     def get(self, name: str) -> Node | None:
         entry = self.entry(name)

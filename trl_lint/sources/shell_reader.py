@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from weakref import proxy
 
@@ -12,7 +13,7 @@ from trl_lint.regexes import regex
 from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.shell_commands import MAXIMUM_DEPTH, Around, Commands, Tail
 from trl_lint.sources.shell_fragments import Fragments
-from trl_lint.sources.shell_options import joined, new_decision, one_of
+from trl_lint.sources.shell_options import joined, new_decision, one_of, options_of
 from trl_lint.sources.shell_parse import parse, seconds_for
 from trl_lint.sources.shell_state import WORKING_DIRECTORY, State
 from trl_lint.sources.shell_syntax import (
@@ -189,7 +190,10 @@ class Reader:
         """Give each name the values that the ways leave it with."""
         decision = new_decision()
         found = {}
+        counts = Counter(name for way in ways for name in way)
         for name in names:
+            if counts[name] < len(ways) and not options_of(self.state.get(name)):
+                continue  # unknown on one of the ways: with as many branches as names, nobody asks each for each
             left = [way[name] if name in way else self._left(name) for way in ways]
             value = joined(decision, dict(enumerate(value for value, _ in left)))
             if value is not None and (
