@@ -3,7 +3,8 @@
 `python -m benchmarks.deaf TREE…` prints for each tree how many training commands, configs and argument objects were
 seen and understood, and all reasons together, from the JSON `coverage`; `--write FILE` keeps that as data. With
 `--mutate N` a made-up option, key or keyword is put into up to N entry points of each tree, those that count as
-understood and those that do not: one is to be told, the other not.
+understood and those that do not: one is to be told, the other not. (Where names come from outside, those that are
+written are told all the same.) A tree has its `.git`, or is made one: a folder without tells another root.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -19,11 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from trl_lint.checks.registry import declared_rules
-from trl_lint.coverage import KINDS, MADE_UP
+from trl_lint.coverage import KINDS, MADE_UP, OUTSIDE
 from trl_lint.engine import check_state
 from trl_lint.settings import settings_for
 from trl_lint.sources import Files, SourceFile
 
+_OPEN_END = re.compile(r"""\s+"?\$(?:[@*]|\{[@*]\})"?\s*\Z""")
 _BLOCKS = (".py", ".ipynb", ".md", ".yml", ".yaml")  # a word more at the end of a command need not be one of it
 
 
@@ -39,31 +42,65 @@ def coverage_of(tree: Path) -> dict[str, Any]:
     return {**found, "seconds": round(time.perf_counter() - start, 1)}
 
 
-def mutated(entry: dict[str, Any], file: SourceFile) -> str | None:
-    """The text of a file with something made up in the first place of an entry point; None where none can be put."""
+def mutated(entry: dict[str, Any], file: SourceFile) -> list[str]:
+    """The texts of a file with something made up in the first place of an entry point; none where none can be put.
+
+    A command has two: a flag, and an override of Hydra. One of them is what its program reads.
+    """
     text = file.text
     lines = text.splitlines(keepends=True)
 
     def offset(place: dict[str, int]) -> int:
         return sum(len(line) for line in lines[: place["line"] - 1]) + place["column"] - 1
 
+    if entry["what"] == "example" or is_switched_off(text):
+        return []
+    at = offset(entry["end"])
     if entry["what"] == "command":
         if file.path.endswith(_BLOCKS):
-            return None
-        at, command = offset(entry["end"]), text[offset(entry["start"]) : offset(entry["end"])]
-        is_hydra = "=" in command and "--" not in command.partition("=")[0].rpartition(" ")[2] and " --" not in command
-        return text[:at] + (f" {MADE_UP}=1" if is_hydra else f" --{MADE_UP} 1") + text[at:]
+            return []
+        open_end = _OPEN_END.search(text[offset(entry["start"]) : at])
+        if open_end is not None:  # what stands behind `"$@"` may be the value of its last word
+            at -= len(open_end[0])
+        return [f"{text[:at]} {word}{text[at:]}" for word in (f"--{MADE_UP} 1", f"{MADE_UP}=1")]
     if entry["what"] == "object":
-        at = offset(entry["end"])
         if file.path.endswith(".ipynb") or text[at : at + 1] != "(" or "Parser" in entry["name"]:
-            return None
-        inside = text[at + 1 :].lstrip()
-        return f"{text[: at + 1]}**dict({MADE_UP}=1){'' if inside.startswith(')') else ', '}{text[at + 1 :]}"
+            return []
+        end = _end_of_arguments(text, at)
+        if end is None:
+            return []
+        comma = "" if text[at:end].endswith(("(", ",")) else ", "
+        return [f"{text[:end]}{comma}{MADE_UP}=1{text[end:]}"]
     if file.path.endswith(".json"):
-        return text.replace("{", f'{{"{MADE_UP}": {{}}, ', 1)
+        return [text.replace("{", f'{{"{MADE_UP}": {{}}, ', 1)]
     if not file.path.endswith((".yaml", ".yml")) or text[:1] in ("{", "["):
-        return None
-    return f"{text.rstrip()}\n{MADE_UP}: 1\n"
+        return []
+    return [f"{text.rstrip()}\n{MADE_UP}: 1\n"]
+
+
+def _end_of_arguments(text: str, start: int) -> int | None:
+    """Where the last argument of a call ends, whose parenthesis is at `start`; None where the text is no Python."""
+    from io import StringIO
+    from tokenize import COMMENT, NL, TokenError, generate_tokens
+
+    depth, lines, end = 0, [start], start
+    for line in text[start:].splitlines(keepends=True):
+        lines.append(lines[-1] + len(line))
+    try:
+        for token in generate_tokens(StringIO(text[start:]).readline):
+            depth += (token.string in ("(", "[", "{")) - (token.string in (")", "]", "}"))
+            if depth == 0:
+                return end
+            if token.type not in (COMMENT, NL):
+                end = lines[token.end[0] - 1] + token.end[1]
+    except (TokenError, IndentationError, SyntaxError):
+        pass
+    return None
+
+
+def is_switched_off(text: str) -> bool:
+    """Whether a comment keeps the findings of a file from being told."""
+    return "flake8: noqa" in text
 
 
 def is_told(tree: Path, path: str, text: str) -> bool:
@@ -84,13 +121,15 @@ def agreement(tree: Path, coverage: dict[str, Any], most: int) -> Counter[str]:
         path = str(tree / entry["path"])
         if not os.path.isfile(path):
             continue
-        text = mutated(entry, Files().own(path))
-        if text is None or entry["reason"] == "file not found":
+        texts = mutated(entry, Files().own(path))
+        if not texts or entry["reason"] == "file not found":
             continue
-        told = is_told(tree, path, text)
+        told = any(is_told(tree, path, text) for text in texts)
         name = f"{entry['what']}: {'understood' if entry['reason'] is None else 'not'}, {'told' if told else 'silent'}"
+        if entry["reason"] == OUTSIDE and told:
+            name = f"{entry['what']}: {OUTSIDE}, told"
         found[name] += 1
-        if told is (entry["reason"] is not None):
+        if told is (entry["reason"] is not None) and entry["reason"] != OUTSIDE:
             print(f"  differs: {name}: {entry['path']}:{entry['start']['line']} {entry['name']} ({entry['reason']})")
     return found
 
@@ -105,6 +144,8 @@ def main() -> int:
     reasons: Counter[tuple[str, str]] = Counter()
     told: Counter[str] = Counter()
     for tree in args.trees:
+        if not (tree / ".git").exists():
+            subprocess.run(["git", "init", "-q", str(tree)], check=True)
         coverage = coverage_of(tree.resolve())
         numbers = {f"{what}s": [coverage[f"{what}s"]["understood"], coverage[f"{what}s"]["seen"]] for what in KINDS}
         of_tree = Counter[str]()

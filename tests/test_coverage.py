@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any, get_args
 
@@ -233,3 +234,72 @@ def test_a_made_up_option_is_told_where_a_command_counts_as_understood(empty: Sh
         files = {"requirements.txt": PINS, "train.py": SCRIPT, "train_plain.py": plain, "train_kept.py": kept}
         lay_out(empty.folder, {**files, "run.sh": f"{command} --{MADE_UP} 1\n"})
         assert (MADE_UP in empty("--select", "TRL301,TRL401").out) is is_known
+
+
+# -- commands that documents show -------------------------------------------------------------------------------------
+
+SHOWN = "```sh\npython train.py --beta 0.1\npython elsewhere/train.py --lr {lr}\ntrl sft --learning_rate 1\n```\n"
+
+
+def test_commands_in_documents_are_counted_apart(empty: Shell) -> None:
+    lay_out(empty.folder, {"requirements.txt": PINS, "train.py": SCRIPT, "README.md": SHOWN})
+    found = coverage(empty)
+    assert found["commands"] == {"seen": 0, "understood": 0}
+    assert found["examples"] == {"seen": 3, "understood": 2}
+    assert empty().out == (
+        "All checks passed! 3 files, 1 argument object, and 2 commands in documents, trl 0.15.2 (requirements.txt:1).\n"
+    )
+    assert "script not found" in empty("runs", "--coverage").out
+
+
+def test_what_is_only_shown_spoils_no_all_clear_and_makes_no_note(empty: Shell) -> None:
+    shown = "```sh\npython elsewhere/train.py --lr 1\n```\n"
+    files = {"requirements.txt": PINS, "train.py": SCRIPT, "run.sh": "python train.py --beta 0.1\n"}
+    lay_out(empty.folder, {**files, "README.md": shown})
+    assert empty().out == (
+        "All checks passed! 4 files, 1 training command and 1 argument object, trl 0.15.2 (requirements.txt:1).\n"
+    )
+
+
+def test_only_shown_and_not_understood_is_no_all_clear(empty: Shell) -> None:
+    lay_out(empty.folder, {"README.md": "```sh\npython elsewhere/train.py --lr 1\n```\n"})
+    assert not empty().out.startswith("All checks passed!")
+
+
+def test_a_finding_in_a_document_stands_on_a_command_that_is_counted(empty: Shell) -> None:
+    shown = "```sh\npython train.py --vllm_mod server\n```\n"
+    lay_out(empty.folder, {"requirements.txt": PINS, "train.py": SCRIPT, "README.md": shown})
+    found = json.loads(empty("--output-format", "json").out)
+    assert [each["code"] for each in found["findings"]] == ["TRL301"]
+    assert found["coverage"]["examples"] == {"seen": 1, "understood": 1}
+
+
+def test_a_config_that_stands_for_flags_is_understood_with_its_command(empty: Shell) -> None:
+    recipe = "model: org/model\ndataset: org/data\noutput_dir: out\nlearning_rate: 1.0e-6\n"
+    files = {"requirements.txt": "ms-swift==4.6.0\n", "run.sh": "swift sft c.yaml\n", "c.yaml": recipe}
+    lay_out(empty.folder, files)
+    found = coverage(empty)
+    assert (found["commands"], found["configs"]) == ({"seen": 1, "understood": 1}, {"seen": 1, "understood": 1})
+    empty.write("c.yaml", f"{recipe}{MADE_UP}: 1\n")
+    assert MADE_UP in empty().out
+    empty.write("requirements.txt", "ms-swift==3.5.0\n")  # which reads no such file
+    assert coverage(empty)["configs"]["understood"] == 0
+
+
+# -- what was measured ------------------------------------------------------------------------------------------------
+
+
+def test_all_that_was_seen_in_public_trees_has_its_reason() -> None:
+    kept = json.loads((Path(__file__).parent.parent / "benchmarks/results/coverage.json").read_text("utf-8"))
+    assert len(kept["trees"]) >= 60
+    known = {"understood", *get_args(Reason)}
+    total: Counter[str] = Counter()
+    for tree in kept["trees"].values():
+        total.update(tree["reasons"])
+        for what in KINDS:
+            of_kind = {name: number for name, number in tree["reasons"].items() if name.startswith(f"{what}: ")}
+            understood, seen = tree[f"{what}s"]
+            assert sum(of_kind.values()) == seen
+            assert of_kind.get(f"{what}: understood", 0) == understood
+            assert {name.partition(": ")[2] for name in of_kind} <= known
+    assert total == kept["reasons"]

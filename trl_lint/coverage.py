@@ -15,7 +15,7 @@ from trl_lint.finding import Location
 from trl_lint.records import NamedTuple
 from trl_lint.words import counted, listed
 
-What = Literal["command", "config", "object"]
+What = Literal["command", "config", "object", "example"]
 Reason = Literal[
     "entry point is not known",
     "release is not known",
@@ -70,7 +70,9 @@ _NOUNS: dict[What, tuple[str, str]] = {
     "command": ("training command", "command"),
     "config": ("config", "config"),
     "object": ("argument object", "object"),
+    "example": ("command in documents", "command"),
 }
+EXAMPLE: What = "example"  # a training command that a document shows: judged, but nobody may start it
 # How a sentence about an entry point goes on, by the reason. A command "starts" it, a config or an object "is" one.
 _CLAUSES: dict[Reason, str] = {
     NOT_KNOWN: "which is not known",
@@ -95,7 +97,7 @@ _CLAUSES: dict[Reason, str] = {
     UNMAPPED: "whose options are not known",
     NOT_STARTED: "which no command here starts",
 }
-_LEFT: dict[What, str] = {"command": "options", "config": "keys", "object": "keywords"}
+_LEFT: dict[What, str] = {"command": "options", "config": "keys", "object": "keywords", "example": "options"}
 
 
 KINDS: tuple[What, ...] = tuple(_NOUNS)
@@ -171,23 +173,33 @@ class Coverage(NamedTuple):
 
     @property
     def is_complete(self) -> bool:
-        """Whether something was understood, and everything was."""
-        return bool(self.seen) and not any(one.reason for one in self.seen)
+        """Whether something was understood, and everything was that is more than shown."""
+        return any(not one.reason for one in self.seen) and not any(
+            one.reason for one in self.seen if one.what != EXAMPLE
+        )
 
     @property
     def understood(self) -> str:
-        """`3 of 14 training commands and 2 configs understood`, `3 training commands` if all are, "" without any."""
-        kinds = [(what, self.number(what), self.number(what, True)) for what in _NOUNS]
+        """`3 of 14 training commands and 2 configs understood`, `3 training commands` if all are, "" without any.
+
+        Of the commands that documents show, those that were understood are counted apart: findings may rest on them.
+        """
+        kinds = [(what, self.number(what), self.number(what, True)) for what in _NOUNS if what != EXAMPLE]
         kinds = [kind for kind in kinds if kind[1]]
         if all(number == known for _, number, known in kinds):
-            return listed([counted(number, _NOUNS[what][0]) for what, number, _ in kinds])
-        parts = [f"{known} of {counted(number, _NOUNS[what][0])}" for what, number, known in kinds]
-        return f"{listed(parts)} understood"
+            text = listed([counted(number, _NOUNS[what][0]) for what, number, _ in kinds])
+        else:
+            parts = [f"{known} of {counted(number, _NOUNS[what][0])}" for what, number, known in kinds]
+            text = f"{listed(parts)} understood"
+        shown = self.number(EXAMPLE, True)
+        return ", and ".join(filter(None, [text, f"{counted(shown, 'command')} in documents" if shown else ""]))
 
     @property
     def releases(self) -> list[tuple[str, Location | None]]:
         """The releases by which something was judged, with their pins, the one that decided most often first."""
-        found = Counter((one.release, one.pin) for one in self.seen if one.release and not one.reason)
+        judged = [one for one in self.seen if one.release and not one.reason]
+        judged = [one for one in judged if one.what != EXAMPLE] or judged
+        found = Counter((one.release, one.pin) for one in judged)
         return [release for release, _ in found.most_common()]
 
     def entries(self) -> list[Entry]:

@@ -28,7 +28,8 @@ def agreed(run: Run, check: Callable[[Run], Iterable[Finding]]) -> Iterator[Find
     """The findings of a run that hold whatever it turns out to be.
 
     `check` is called for the run itself, where all that is open is unknown, and then for its candidates, as long as it
-    finds something in every one of them.
+    finds something in every one of them. What a sweep or a matrix tries is run with each of its values, so that what
+    holds with one of them is a finding.
     """
     told: set[tuple[object, ...]] = set()
     for finding in check(run):
@@ -37,8 +38,22 @@ def agreed(run: Run, check: Callable[[Run], Iterable[Finding]]) -> Iterator[Find
     for finding in _in_each(run.candidates, check, told):
         told.add(_mark(finding))
         yield finding
+    for candidate in run.rounds:
+        for finding in check(candidate.run):
+            if _mark(finding) not in told:
+                told.add(_mark(finding))
+                yield _in_round(finding, candidate)
     if run.guesses:
         yield from _by_default(run, check, {mark[:4] for mark in told})
+
+
+def _in_round(finding: Finding, candidate: Candidate) -> Finding:
+    """A finding of one of the values that are tried. They stand together, so that no fix can be made for one."""
+    from trl_lint.checks._phrases import before_scope
+
+    related = [*finding.related, *(place._replace(message="what is tried") for place in candidate.places)]
+    message = before_scope(finding.message, f", with `{candidate.label}`")
+    return finding._replace(message=message, related=_each_once(related, finding.location), fix=None)
 
 
 def _by_default(

@@ -12,6 +12,7 @@ from contextlib import suppress
 from trl_lint.checks.rule import Rule
 from trl_lint.coverage import (
     CUT,
+    EXAMPLE,
     NO_FILE,
     NO_KEYS,
     NO_SCRIPT,
@@ -23,6 +24,7 @@ from trl_lint.coverage import (
     seen,
 )
 from trl_lint.finding import Location
+from trl_lint.knowledge.families import arguments_of
 from trl_lint.memos import per_project
 from trl_lint.paths import DOCUMENTS, is_test_file, without_root
 from trl_lint.project import Project
@@ -31,7 +33,7 @@ from trl_lint.project.launches import Launch
 from trl_lint.python.triage import may_configure
 from trl_lint.regexes import regex
 from trl_lint.run.linked_recipes import linked_recipe
-from trl_lint.run.runs import Run
+from trl_lint.run.runs import Run, run_of
 from trl_lint.sources import SourceError
 
 # In the name of what is started: whether it trains, or certainly does something else.
@@ -51,23 +53,40 @@ _READS = (
 
 
 def seen_in_run(run: Run, rules: Sequence[Rule]) -> Iterator[Seen]:
-    """A training command, and the config that it names where that is none by itself; nothing of one that is only shown
-    or that trains nothing.
+    """A training command, and the config that it names where that is none by itself; nothing of what trains nothing.
+
+    Of one that is only shown the command alone, apart from the others.
     """
     launch, project = run.launch, run.project
-    if launch.is_documentation or not _trains(run):
+    if not _trains(run):
         return
     answer = _first(rule.knows_launch(launch, project) for rule in rules)
     if answer is None:
         answer = _why_not(launch, project)
     if answer is not None:
-        yield seen("command", entry_of(launch, project), answer, launch.location)
+        what = EXAMPLE if launch.is_documentation else "command"
+        yield seen(what, entry_of(launch, project), answer, launch.location)
+    if launch.is_documentation:
+        return
     link = run.link("recipe")
     if link is not None and link.status == "missing" and link.text.endswith(DOCUMENTS):
         yield Seen("config", without_root(link.text, project.root), NO_FILE, link.location)
     elif link is not None and (recipe := linked_recipe(run)) is not None:
         found = seen_document(recipe, rules, project)
         yield from () if found is None else (found,)
+    elif link is not None and isinstance(answer, Judged) and (path := _flags_file(launch, project)) is not None:
+        yield seen("config", os.path.basename(path), answer, Location(path, 0, 0))
+
+
+def _flags_file(launch: Launch, project: Project) -> str | None:
+    """The config file that a command takes for a part of its own words, so that its keys are judged as flags."""
+    arguments = arguments_of(run_of(launch, project).framework)
+    if arguments is None or not arguments.config_first:
+        return None
+    from trl_lint.run.readers.command_words import words_of
+
+    given = words_of(launch, project)
+    return given.file.path if given is not None and given.file is not None else None
 
 
 @per_project

@@ -33,7 +33,8 @@ class Block(NamedTuple):
     `front`        words that the program puts in front of them
     `parameters`   the key of the flags that are tried, by name; `flags`: how each word of the command that stands for
                    all of them writes one (`--{name}={value}`); `stands_for`: what other such words are, of which one in
-                   braces names a key; `default`: the command where the block has none
+                   braces names a key; `default`: the command where the block has none; `switches`: which of them write
+                   a true one without a value, and a false one not at all
     `shell`        keys that say what reads the script; of another than a POSIX shell nothing is read
     `environment`  keys with variables: a block, a list of `NAME=value`, or of `name` and `value`. They count on every
                    level of the way, the inner ones last.
@@ -41,6 +42,8 @@ class Block(NamedTuple):
     `sets`         by key ("" for always), variables that are set to what nobody knows here
     `counts`       by variable, the key with the number that it is set to
     `directory`    keys with the working directory, on every level of the way
+    `mounts`       keys with folders that a container has under another name: `HOST:CONTAINER`, or blocks with `source`
+                   and `target`
     `gpus`         keys with the number of GPUs: a number, `A100:4`, `{A100: 4}`, `{count: 4}`; not where a key of
                    `gpus_unless` is there
     """
@@ -52,6 +55,7 @@ class Block(NamedTuple):
     front: tuple[str, ...] = ()
     parameters: str = ""
     flags: Mapping[str, str] = {}
+    switches: tuple[str, ...] = ()
     stands_for: Mapping[str, str] = {}
     default: tuple[str, ...] = ()
     shell: tuple[str, ...] = ()
@@ -60,6 +64,7 @@ class Block(NamedTuple):
     sets: Mapping[str, tuple[str, ...]] = {}
     counts: Mapping[str, str] = {}
     directory: tuple[str, ...] = ()
+    mounts: tuple[str, ...] = ()
     gpus: tuple[str, ...] = ()
     gpus_unless: tuple[str, ...] = ()
 
@@ -73,7 +78,9 @@ class HoldingFile(NamedTuple):
     fits one of these patterns; `only`: there is no other key at the root.
 
     `elsewhere`: what it starts runs on another machine or in a container. `blank`: what it fills in. `by_name`: its
-    name alone tells it, so that a file of this name which cannot be read is broken.
+    name alone tells it, so that a file of this name which cannot be read is broken. `defined`: by the beginning of the
+    name of what it fills in, the keys under which its value stands in the file, on any level of the way to a command;
+    of several values each is tried, unless there is a key of `chosen` beside them or on the way.
     """
 
     name: str
@@ -87,6 +94,8 @@ class HoldingFile(NamedTuple):
     only: frozenset[str] = frozenset()
     elsewhere: bool = False
     blank: Blank = ""
+    defined: Mapping[str, tuple[str, ...]] = {}
+    chosen: tuple[str, ...] = ()
     by_name: bool = False
 
     def fault(self) -> str:
@@ -105,6 +114,8 @@ class Wrapper(NamedTuple):
     `fills`        it puts words in for `{}`, or behind the last one; at `:::` the command ends
     `assignments`  `NAME=value` may stand in front of the command; `sets`: options that set such a variable
     `clean`        the variables around it do not reach the command, or not with an option of `clears`
+    `folder`       options with the folder that the command is started in, `mounts`: with one that a container has under
+                   another name, as `HOST:CONTAINER`
     `container`    the command sees the files, folders and GPUs of a container or of another machine
     `several`      it may start the command several times
     `python`       the command may begin with the script, or at one of `module` with the name of a module
@@ -126,6 +137,8 @@ class Wrapper(NamedTuple):
     sets: frozenset[str] = frozenset()
     clean: bool = False
     clears: frozenset[str] = frozenset()
+    folder: frozenset[str] = frozenset()
+    mounts: frozenset[str] = frozenset()
     container: bool = False
     several: bool = False
     python: bool = False

@@ -32,11 +32,11 @@ def launch_of(command: Command, source: Source) -> Launch | None:
         return None
     if any(row.fills for row in peeled.rows):
         return None  # `carried` makes the commands that it starts
-    if peeled.in_container:
+    if peeled.in_container or peeled.folders:
         from copy import copy
 
-        command = copy(command)
-        command.directory = None  # that of the container
+        command, around = copy(command), command.directory
+        command.directory = peeled.directory(around)
     words = command.words
     index = peeled.program
     name = basename(words[index])

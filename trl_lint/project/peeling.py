@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from trl_lint.knowledge.wrappers import Wrapper, wrappers
 from trl_lint.project.launchers import basename
+from trl_lint.project.mounts import Mount, on_host, read_mount
 from trl_lint.records import NamedTuple
 from trl_lint.sources.shell import Word
 
@@ -23,13 +26,26 @@ class Peeled(NamedTuple):
     clean: bool  # the environment of the script does not reach the program
     rows: tuple[Wrapper, ...] = ()
     is_text: bool = False
+    folders: tuple[str | None, ...] = ()  # that are changed to, None where one is not known
+    mounts: tuple[Mount, ...] = ()
+
+    def directory(self, around: str | None) -> str | None:
+        """The folder that the program is started in, where the wrappers are in the folder `around`; None: not known."""
+        found = None if self.in_container and not self.folders else around
+        for folder in self.folders:
+            mounted = on_host(folder, self.mounts) if folder is not None else None
+            if self.in_container or mounted is not None:
+                folder, found = mounted, around
+            found = None if folder is None or found is None else _below(found, folder)
+        return found
 
     @property
     def in_container(self) -> bool:
         return any(row.container for row in self.rows)
 
 
-def peel(words: Sequence[Word]) -> Peeled | None:
+@lru_cache(maxsize=1024)  # asked for what a command carries, and again for what it starts
+def peel(words: tuple[Word, ...]) -> Peeled | None:
     """Take `nohup`, `env A=1`, `srun -n 1`, `uv run` … off the front. None if nothing is left to be understood."""
     front = _Front(words)
     while front.index < len(words):
@@ -57,9 +73,35 @@ class _Front:
         self.rows: list[Wrapper] = []
         self.assignments: list[tuple[str, Word]] = []
         self.clean = False
+        self.folders: list[str | None] = []
+        self.mounts: list[Mount] = []
 
     def peeled(self, is_text: bool = False) -> Peeled:
-        return Peeled(self.index, tuple(self.wrappers), tuple(self.assignments), self.clean, tuple(self.rows), is_text)
+        return Peeled(
+            self.index,
+            tuple(self.wrappers),
+            tuple(self.assignments),
+            self.clean,
+            tuple(self.rows),
+            is_text,
+            tuple(self.folders),
+            tuple(self.mounts),
+        )
+
+    def _note_folder(self, wrapper: Wrapper) -> None:
+        """What an option says of the folder that the program is started in."""
+        word = self.words[self.index]
+        name, has_value, value = (word.raw if word.text is None else word.text).partition("=")
+        if name not in wrapper.folder and name not in wrapper.mounts:
+            return
+        if not has_value:
+            word = self.words[self.index + 1] if self.index + 1 < len(self.words) else word._replace(text=None)
+            value = word.raw if word.text is None else word.text
+        if name in wrapper.folder:
+            is_known = word.text is not None and "://" not in value and not value.startswith("~")
+            self.folders.append(value if is_known else None)
+        elif (mount := read_mount(value.replace('"', ""))) is not None:
+            self.mounts.append(mount)
 
     def enter(self, name: str, wrapper: Wrapper) -> None:
         self.wrappers.append(name)
@@ -78,6 +120,8 @@ class _Front:
             text = word.text
             if text is not None and text.startswith(wrapper.unless or ("\0",)):
                 return False
+            if wrapper.folder:
+                self._note_folder(wrapper)
             if wrapper.separator:
                 self.index += 1
                 if text == "--":
@@ -109,6 +153,11 @@ class _Front:
         if wrapper.arguments and self.index < len(words) and words[self.index].text == "--":
             self.index += 1
         return True
+
+
+def _below(around: str, folder: str) -> str:
+    found = posixpath.normpath(posixpath.join(around, folder))
+    return "" if found == "." else found
 
 
 def _is_text(words: Sequence[Word], index: int, wrapper: Wrapper) -> bool:

@@ -11,26 +11,20 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from trl_lint.knowledge.wrappers import Block, HoldingFile, files_of_name, keys_of, may_hold_commands
+from trl_lint.project.fillings import BLANKS, Fillings, at_path
+from trl_lint.project.mounts import Mount, mount_of, on_host, read_mount
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceError, SourceFile
 from trl_lint.sources.nodes import Mapping, Node, Scalar, Sequence, Value, value_of
 from trl_lint.sources.pieces import Pieces
-from trl_lint.sources.scalar_text import script_of, without
+from trl_lint.sources.scalar_text import filled, script_of
 from trl_lint.sources.shell import Command, Word, read_commands
-from trl_lint.sources.shell_options import MOST_OPTIONS, new_decision
+from trl_lint.sources.shell_options import MOST_OPTIONS, new_each
 from trl_lint.sources.shell_state import State
 from trl_lint.sources.shell_values import HOLE, Option
 from trl_lint.sources.trees import read_trees
 
-_BLANKS = {
-    "$X": regex(r"\$\$?(?:\{[^{}]*\}|\w+)?"),
-    "${X}": regex(r"\$\{[^{}]*\}"),
-    "${{ X }}": regex(r"\$\{\{.*?(?:\}\}|\Z)", re.DOTALL),
-    "$(X)": regex(r"\$\([\w.-]+\)"),
-    "{{ X }}": regex(r"\{\{.*?(?:\}\}|\Z)", re.DOTALL),
-    "{X}": regex(r"(?<!\$)\{[A-Za-z_][^{}\n]*\}"),
-}
 # What editors call the root of the project.
 _ROOT = regex(r"\$\{(?:workspaceFolder|workspaceRoot|containerWorkspaceFolder)\}/?")
 _SHELLS = regex(r"(?:.*/)?(?:ba|z|da|k)?sh\b")
@@ -91,12 +85,12 @@ def _roots(source: Source) -> list[Node]:
 def is_kind(root: Mapping, kind: HoldingFile) -> bool:
     """Whether the root of a document is that of a kind of file whose name it has."""
     return (
-        all(_get(root, key) is not None for key in kind.has)
-        and (not kind.any_of or any(_get(root, key) is not None for key in kind.any_of))
-        and not any(_get(root, key) is not None for key in kind.without)
+        all(at_path(root, key) is not None for key in kind.has)
+        and (not kind.any_of or any(at_path(root, key) is not None for key in kind.any_of))
+        and not any(at_path(root, key) is not None for key in kind.without)
         and (not kind.only or root.keys() <= kind.only)
         and all(
-            any(fnmatchcase(str(value_of(_get(root, key))), pattern) for pattern in patterns)
+            any(fnmatchcase(str(value_of(at_path(root, key))), pattern) for pattern in patterns)
             for key, patterns in kind.values.items()
         )
     )
@@ -156,14 +150,6 @@ def _into(way: _Way, node: Node) -> _Way:
     return _Way(node, way.names, (*way.levels, node) if isinstance(node, Mapping) else way.levels)
 
 
-def _get(node: Node | None, path: str) -> Node | None:
-    for key in keys_of(path):
-        if not isinstance(node, Mapping):
-            return None
-        node = node.get(key)
-    return node
-
-
 # -- one block --------------------------------------------------------------------------------------------------------
 
 
@@ -175,6 +161,7 @@ class _Reader:
         self.block = block
         self.kind = kind
         self.text = text
+        self.fillings = Fillings(kind, way.levels, text)
 
     def commands(self) -> list[Command]:
         if any(not _is_shell(value) for level in self.way.levels for value in self._values(level, self.block.shell)):
@@ -196,21 +183,21 @@ class _Reader:
 
     def _values(self, level: Mapping, keys: tuple[str, ...]) -> Iterator[Node]:
         for key in keys:
-            node = _get(level, key)
+            node = at_path(level, key)
             if node is not None:
                 yield node
 
     def _node(self, key: str) -> Node | None:
-        return _get(self.way.node, key) if key else self.way.node
+        return at_path(self.way.node, key) if key else self.way.node
 
     def _texts(self, key: str) -> list[Scalar]:
         """The texts under a key: one, or those of a list, of which each may stand under a key of its own."""
         node = self._node(key)
         found: list[Scalar] = []
-        for item in node.items if isinstance(node, Sequence) and not node.alias else [node]:
+        for item in node.items if isinstance(node, Sequence) else [node]:
             if isinstance(item, Mapping) and item is not node:
                 item = next((inner for name in _INNER if isinstance(inner := item.get(name), Scalar)), None)
-            if isinstance(item, Scalar) and isinstance(item.value, str) and not item.alias:
+            if isinstance(item, Scalar) and isinstance(item.value, str):
                 found.append(item)
         return found
 
@@ -219,7 +206,7 @@ class _Reader:
     def _state(self) -> State:
         state = State()
         block = self.block
-        if any(_get(self.way.node, key) is not None for key in block.opens if self.way.node is not None):
+        if any(at_path(self.way.node, key) is not None for key in block.opens if self.way.node is not None):
             state.forget_all()
         directory: str | None = None if self.kind.elsewhere else ""
         for level in self.way.levels:
@@ -227,26 +214,29 @@ class _Reader:
                 for name, word in self._variables(node):
                     state.set(name, word, True)
             for node in self._values(level, block.directory):
-                directory = self._folder(value_of(node))
+                directory = self._folder(value_of(node), level)
         for variable, key in block.counts.items():
             found = counted(self._node(key))
             if found is not None:
                 state.set(variable, self._number(*found), True)
         for key, names in block.sets.items():
-            if not key or _get(self.way.node, key) is not None:
+            if not key or at_path(self.way.node, key) is not None:
                 for name in names:
                     state.set(name, Word(None, "", 0, 0), True)
         state.change_directory(directory)
         return state
 
-    def _folder(self, value: Value) -> str | None:
+    def _folder(self, value: Value, level: Mapping) -> str | None:
         if not isinstance(value, str):
             return None
         folder = _ROOT.sub("", value, 1) if self.kind.blank == "${X}" else value
+        if self.kind.blank and self.kind.defined:
+            folder = self.fillings.of_word(folder)[0] or folder
         if "$" in folder or "{" in folder or "://" in folder or folder.startswith("~"):
             return None
         if folder.startswith("/") and self.kind.elsewhere:
-            return None
+            mounts = [mount for node in self._values(level, self.block.mounts) for mount in mounts_of(node)]
+            return on_host(folder, mounts)
         folder = folder.rstrip("/").removeprefix("./")
         return "" if folder == "." else folder
 
@@ -271,19 +261,22 @@ class _Reader:
 
     # -- scripts
 
-    def _script(self, scalar: Scalar) -> Pieces:
-        script = script_of(self.text, scalar)
+    def _script(self, scalar: Scalar, state: State) -> Pieces:
+        if scalar.alias:
+            script = Pieces()
+            script.put(str(scalar.value), scalar.start, scalar.end)
+        else:
+            script = script_of(self.text, scalar)
         if self.kind.blank == "${X}" and "${" in script.text:
             script = _at_root(script)
-        return without(_BLANKS[self.kind.blank], script) if self.kind.blank else script
+        if not self.kind.blank:
+            return script
+        return filled(BLANKS[self.kind.blank], script, lambda blank: self.fillings.of_script(blank, state))
 
     def _of_lines(self, lines: list[Scalar], state: State) -> list[Command]:
-        if len(lines) == 1:
-            script = self._script(lines[0])
-            return read_commands(script.text, script, state, original=self.text)
         found: list[Command] = []
         for line in lines:  # one after the other in one shell: what a line sets holds for the next
-            script = self._script(line)
+            script = self._script(line, state)
             found += read_commands(script.text, script, state, original=self.text)
         return found
 
@@ -295,8 +288,7 @@ class _Reader:
         if not nodes and not block.default:
             return []
         if len(nodes) == 1 and not block.front and not block.parameters and isinstance(nodes[0], Scalar):
-            is_text = isinstance(nodes[0].value, str) and not nodes[0].alias
-            return self._of_lines([nodes[0]], state) if is_text else []
+            return self._of_lines([nodes[0]], state) if isinstance(nodes[0].value, str) else []
         if block.front and self._node(block.words[0]) is None:
             return []
         words = self._words(nodes)
@@ -315,8 +307,6 @@ class _Reader:
         words: list[Word] = []
         for node in nodes:
             if isinstance(node, Sequence):
-                if node.alias:
-                    return []
                 for item in node.items:
                     words += self._filled(item)
             elif isinstance(node, Scalar):
@@ -350,18 +340,20 @@ class _Reader:
             return Word(None, raw, node.start, node.end)
         if self.kind.blank == "${X}":
             value = _ROOT.sub("", value)
-        blank = _BLANKS[self.kind.blank] if self.kind.blank else None
-        if blank is None or blank.search(value) is None:
+        if not self.kind.blank or BLANKS[self.kind.blank].search(value) is None:
             return Word(value, raw, node.start, node.end)
-        template = blank.sub(HOLE, value)
-        return Word(None, raw, node.start, node.end, False, "" if template == HOLE else template)
+        template, texts = self.fillings.of_word(value)
+        if len(texts) == 1:
+            return Word(texts[0][1], raw, node.start, node.end)
+        options = tuple(Option(key, (Word(text, raw, node.start, node.end),)) for key, text in texts)
+        return Word(None, raw, node.start, node.end, False, "" if template == HOLE else template, options)
 
     # -- flags that are tried
 
     def _stands_for(self, name: str, node: Node) -> list[Word]:
         block = self.block
         if name in block.flags:
-            return self._flags(block.flags[name])
+            return self._flags(block.flags[name], name in block.switches)
         known = block.stands_for.get(name)
         if known is None:
             return [Word(None, name, node.start, node.end, name.startswith("${args"))]
@@ -370,7 +362,7 @@ class _Reader:
             return [self._word(inner)] if isinstance(inner, Scalar) else []
         return [_made(known)]
 
-    def _flags(self, form: str) -> list[Word]:
+    def _flags(self, form: str, has_switches: bool) -> list[Word]:
         parameters = self._node(self.block.parameters)
         found: list[Word] = []
         for entry in parameters.entries if isinstance(parameters, Mapping) else ():
@@ -378,12 +370,18 @@ class _Reader:
             start, end = entry.key.start, max(entry.key.end, entry.value.end)
             prefix = form.replace("{name}", name).replace("{value}", "")
             values = _values_of(entry.value)
+            if has_switches and {"True", "False"} & set(values):
+                if values == ["True"]:
+                    found.append(Word(prefix.rstrip("="), self.text[start:end], start, end))
+                elif values != ["False"]:
+                    found.append(Word(None, self.text[start:end], start, end, True))
+                continue
             if len(values) == 1:
                 found.append(Word(prefix + values[0], self.text[start:end], start, end))
                 continue
             options: tuple[Option, ...] = ()
             if 1 < len(values) <= MOST_OPTIONS:
-                decision = new_decision()
+                decision = new_each()
                 options = tuple(
                     Option(frozenset({(decision, way)}), (Word(prefix + value, self.text[start:end], start, end),))
                     for way, value in enumerate(values)
@@ -396,7 +394,7 @@ class _Reader:
     def _gpus(self) -> Iterator[Word]:
         """The GPUs of a block as options of `docker run`, none where the file does not tell how many there are."""
         block = self.block
-        if any(_get(self.way.node, key) is not None for key in block.gpus_unless):
+        if any(at_path(self.way.node, key) is not None for key in block.gpus_unless):
             return
         for level in self.way.levels:
             for node in self._values(level, block.environment):
@@ -441,6 +439,17 @@ def _counted_block(node: Mapping) -> tuple[int, Node] | None:
     if count is not None:
         return counted(count) if ids is None else None
     return counted(node.entries[0].value) if len(node.entries) == 1 else None
+
+
+def mounts_of(node: Node) -> Iterator[Mount]:
+    """The mounts of a list of them."""
+    for item in node.items if isinstance(node, Sequence) else ():
+        if isinstance(item, Mapping):
+            found = mount_of(value_of(item.get("source")), value_of(item.get("target")))
+        else:
+            found = read_mount(str(value_of(item)))
+        if found is not None:
+            yield found
 
 
 def _values_of(node: Node) -> list[str]:

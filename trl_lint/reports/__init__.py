@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, TextIO
 
-from trl_lint.coverage import NO_RELEASE, Coverage, sentence
+from trl_lint.coverage import EXAMPLE, NO_RELEASE, Coverage, sentence
 from trl_lint.finding import SEVERITIES, Finding, Location, Notice, Severity, levels
 from trl_lint.paths import relative_to
 from trl_lint.records import NamedTuple
@@ -142,7 +142,8 @@ def notes(report: Report) -> str:
 def _not_understood(report: Report) -> list[str]:
     """The entry points whose options, keys or keywords were not checked, the most frequent first."""
     is_said = any(notice.kind in _OF_RELEASES for notice in report.notices)
-    entries = [one for one in report.coverage.entries() if one.reason and not (is_said and one.reason == NO_RELEASE)]
+    entries = [one for one in report.coverage.entries() if one.reason and one.what != EXAMPLE]
+    entries = [one for one in entries if not (is_said and one.reason == NO_RELEASE)]
     shown = entries if report.unfold else entries[:_MOST_NOT_UNDERSTOOD]
     lines = [f"{report.place(entry.first)}: note: {visible(sentence(entry))}" for entry in shown]
     if left := sum(entry.number for entry in entries[len(shown) :]):
@@ -160,7 +161,7 @@ def summary(report: Report) -> str:
         lines.append(f"Fixed {counted(report.fixed, 'problem')}, {len(findings)} remaining{left}.")
     elif findings:
         lines.append(f"Found {levels(findings)}{_causes(report)}.")
-        if report.coverage.seen and not report.coverage.is_complete:
+        if report.coverage.understood and not report.coverage.is_complete:
             lines.append(f"{report.coverage.understood}.")
     elif not report.problems:
         lines.append(_nothing_found(report))

@@ -11,18 +11,20 @@ import os
 from collections.abc import Iterator, Mapping
 from itertools import product
 
+from trl_lint import budget
 from trl_lint.finding import Location
 from trl_lint.project.launch import Launch
 from trl_lint.records import NamedTuple
 from trl_lint.run.inputs import Link, LinkKind
 from trl_lint.run.runs import Run, remember
 from trl_lint.sources.shell import Command, Word
-from trl_lint.sources.shell_options import MOST_OPTIONS, decided, decisions_of, guesses_of, is_guess
+from trl_lint.sources.shell_options import MOST_OPTIONS, Each, decided, decisions_of, guesses_of, is_guess
 
 # The variable that decides how a run is placed, beside the words of its command and the variables of its program.
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 _LONGEST = 40  # characters of a label
 _MOST_PARTS = 4  # parts of a label; dots stand for the others
+_MOST_ROUNDS = 100  # values that one command tries, all together
 
 
 class Candidate(NamedTuple):
@@ -72,6 +74,24 @@ def candidates_of(run: Run, defaults: bool = False) -> tuple[Candidate, ...]:
     )
 
 
+def rounds_of(run: Run) -> tuple[Candidate, ...]:
+    """The runs with each value of what is tried one after the other, while all else that is open stays so."""
+    if run.origin is not None:
+        return ()
+    command = run.launch.command
+    tried = [(one, ways) for one, ways in decisions_of(words_of(command)).items() if isinstance(one, Each)]
+    rounds: list[dict[int, int]] = [{one: way} for one, ways in tried for way in sorted(ways)]
+    if len(rounds) > _MOST_ROUNDS:
+        budget.limit(_MOST_ROUNDS, "of the values that a command tries, those behind the first {} were not looked at")
+        del rounds[_MOST_ROUNDS:]
+    found = [one for ways in rounds for one in _of_command(run, ways, _with(command, ways), 1)]
+    for one in found:
+        remember(one.run)
+    return tuple(
+        Candidate(one.run, ", ".join(map(_shortened, one.texts)), one.places, False) for one in found if one.texts
+    )
+
+
 def words_of(command: Command) -> list[Word]:
     """The words that decide what a command starts, with those of its variables."""
     return [*command.words, *(word for _, word in command.assignments), *_surroundings(command)]
@@ -87,14 +107,20 @@ def _decided_commands(command: Command, defaults: bool) -> Iterator[tuple[Mappin
     seen = set()
     for ways in product(*decisions.values()):
         taken = dict(zip(decisions, ways, strict=True))
-        one = copy.copy(command)
-        one.words = tuple(part for word in command.words for part in decided(word, taken))
-        one.assignments = tuple((name, decided(word, taken)[0]) for name, word in command.assignments)
-        one.env = command.env.decided(taken)
+        one = _with(command, taken)
         texts = tuple(word.text for word in words_of(one))
         if texts not in seen:
             seen.add(texts)
             yield taken, one
+
+
+def _with(command: Command, taken: Mapping[int, int]) -> Command:
+    """The command when these ways are taken."""
+    one = copy.copy(command)
+    one.words = tuple(part for word in command.words for part in decided(word, taken))
+    one.assignments = tuple((name, decided(word, taken)[0]) for name, word in command.assignments)
+    one.env = command.env.decided(taken)
+    return one
 
 
 def _surroundings(command: Command) -> list[Word]:

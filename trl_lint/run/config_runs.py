@@ -15,7 +15,8 @@ class ConfigRun(Run):
         super().__init__(run.launch, run.project)
         self.is_launched = run.is_launched
         self.script, self.parser, self.arguments_class = script, None, script.config
-        self.environment, self.candidates, self.guesses = run.environment, (), ()
+        self.environment = run.environment
+        self.candidates = self.guesses = self.rounds = ()
 
 
 def config_runs(run: Run) -> Iterator[ConfigRun]:

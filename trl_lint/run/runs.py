@@ -35,6 +35,9 @@ if TYPE_CHECKING:
     from trl_lint.sources.shell import Word
 
 
+_SEVERAL = ("candidates", "guesses", "rounds")
+
+
 class Run:
     """One launch with what it reads. Everything is worked out when it is asked for.
 
@@ -68,6 +71,13 @@ class Run:
         from trl_lint.run.candidates import candidates_of
 
         return candidates_of(self, defaults=True)
+
+    @cached_property
+    def rounds(self) -> tuple[Candidate, ...]:
+        """The runs with each of the values that a sweep or a matrix tries."""
+        from trl_lint.run.candidates import rounds_of
+
+        return rounds_of(self)
 
     @property
     def name(self) -> str:
@@ -263,7 +273,7 @@ class Run:
         script = self.__dict__.pop("script", None)
         if script is not None:
             self.project.readings.let_go(script.module)
-        for candidate in (*self.__dict__.get("candidates", ()), *self.__dict__.get("guesses", ())):
+        for candidate in (one for name in _SEVERAL for one in self.__dict__.get(name, ())):
             candidate.run.release()
 
     def __repr__(self) -> str:
@@ -357,7 +367,7 @@ def bare_run(path: str, project: Project) -> Run:
     launch.script, launch.args, launch.candidates = start, (hidden,), (path,)
     run = Run(launch, project)
     run.is_launched = False
-    run.candidates = run.guesses = ()  # no text of a command that could choose among files
+    run.candidates = run.guesses = run.rounds = ()  # no text of a command that could choose among files
     return run
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from trl_lint.regexes import regex
 from trl_lint.sources.nodes import Scalar
 from trl_lint.sources.pieces import Pieces
-from trl_lint.sources.shell_values import HOLE
 
 _LINE = regex(r"[^\n]*(?:\n|\Z)")
 # In a flow scalar of YAML: a backslash with what it stands for, and a line end with the blanks around it.
@@ -78,14 +78,14 @@ def _copy_block(text: str, scalar: Scalar, value: str, pieces: Pieces) -> None:
             pieces.put("" if next_is_blank else " " if folded else "\n", content_end, end)
 
 
-def without(found: re.Pattern[str], script: Pieces) -> Pieces:
-    """A script in which everything that is filled in before the shell starts is a value nobody knows."""
+def filled(found: re.Pattern[str], script: Pieces, fill: Callable[[str], str]) -> Pieces:
+    """A script with what is filled in before the shell starts: `fill` gives the text for what is found."""
     text = script.text
     result = Pieces(script)
     position = 0
     for match in found.finditer(text):
         result.copy(text, position, match.start())
-        result.put(HOLE, match.start(), match.end())
+        result.put(fill(match[0]), match.start(), match.end())
         position = match.end()
     result.copy(text, position, len(text))
     return result

@@ -38,6 +38,15 @@ class Guess(int):
     written: str
 
 
+class Each(int):
+    """A decision of which every way is taken, each in a run of its own: the values that a sweep or a matrix tries."""
+
+
+def new_each() -> Each:
+    """A number for values that are tried one after the other."""
+    return Each(next(_decisions))
+
+
 def new_guess(name: str, written: str) -> Guess:
     """A number for the default of a variable."""
     guess = Guess(next(_decisions))
