@@ -201,7 +201,7 @@ def complaints(assertions: tuple[Assertion, ...], version: str, settings: dict[s
 
 @pytest.mark.parametrize("version", releases("verl"))
 def test_good_numbers_of_workers(version: str) -> None:
-    assert not complaints((*verl.ASSERTIONS, *verl.VALUES), version, WORKER)
+    assert not complaints((*verl.ASSERTIONS, *verl.LENGTHS, *verl.VALUES), version, WORKER)
 
 
 @pytest.mark.parametrize(
@@ -213,9 +213,9 @@ def test_good_numbers_of_workers(version: str) -> None:
     ],
 )
 def test_bad_numbers_of_workers(version: str, settings: dict[str, Any], name: str) -> None:
-    assert name in complaints(verl.ASSERTIONS, version, {**WORKER, **settings})
+    assert name in complaints((*verl.ASSERTIONS, *verl.LENGTHS), version, {**WORKER, **settings})
     for key in settings:
-        assert name not in complaints(verl.ASSERTIONS, version, {**WORKER, **settings, key: ...}), key
+        assert name not in complaints((*verl.ASSERTIONS, *verl.LENGTHS), version, {**WORKER, **settings, key: ...}), key
 
 
 @pytest.mark.parametrize(
@@ -226,7 +226,7 @@ def test_bad_numbers_of_workers(version: str, settings: dict[str, Any], name: st
     ],
 )
 def test_releases_whose_workers_do_not_count(version: str, settings: dict[str, Any]) -> None:
-    assert not complaints(verl.ASSERTIONS, version, {**WORKER, **settings})
+    assert not complaints((*verl.ASSERTIONS, *verl.LENGTHS), version, {**WORKER, **settings})
 
 
 ROLLOUTS = {f"{ROLLOUT}.name": "vllm", "trainer.n_gpus_per_node": 8, "data.max_prompt_length": 512}
@@ -251,7 +251,7 @@ def of_a_release(version: str, settings: dict[str, Any]) -> set[str]:
             raise UnknownValueError
         return value
 
-    found = [(each.check.__name__, evaluate(each, version, Values(read))) for each in verl.ASSERTIONS]
+    found = [(each.check.__name__, evaluate(each, version, Values(read))) for each in (*verl.ASSERTIONS, *verl.LENGTHS)]
     return {name for name, (message, _) in found if message}
 
 
@@ -332,7 +332,7 @@ def test_no_row_tells_what_a_release_states() -> None:
     for version in ("0.4.0", "0.5.0", "0.7.1"):
         settings = {f"{ACTOR}.ppo_mini_batch_size": 18, f"{ACTOR}.ulysses_sequence_parallel_size": 1}
         assert not refusals_of_verl(version, {**settings, "actor_rollout_ref.model.use_remove_padding": True})
-        assert complaints(verl.ASSERTIONS, version, {**WORKER, **settings})
+        assert complaints((*verl.ASSERTIONS, *verl.LENGTHS), version, {**WORKER, **settings})
 
 
 # -- OpenRLHF -------------------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from trl_lint.missing import ABSENT, Missing
 from trl_lint.project import Project
 from trl_lint.run.config import Config
 from trl_lint.run.effective import Setting, Unknown
+from trl_lint.run.overview import values_of
 from trl_lint.run.runs import all_runs
 from trl_lint.settings import Settings
 
@@ -270,7 +271,7 @@ def test_a_command_that_switches_clipping_on_again_is_fine(tmp_path: Path, frame
         ("trl", " --fp16 true --bf16 true", "error"),
         ("swift", " --fp16 true --bf16 true", "error"),
         ("llamafactory", " fp16=true bf16=true", "error"),
-        ("axolotl", " --fp16 --bf16 true", None),  # bf16 counts there
+        ("axolotl", " --fp16 --bf16 true", "info"),  # bf16 counts there
         ("trl", " --fp16 false --bf16 true", None),
         ("swift", " --bf16 true", None),
         ("llamafactory", " bf16=true", None),
@@ -290,3 +291,49 @@ def test_a_command_that_starts_accelerate_itself_counts_its_processes(tmp_path, 
     text = (folder / "run.sh").read_text()
     (folder / "run.sh").write_text(f"CUDA_VISIBLE_DEVICES={visible} {text}")
     assert [level for _, level, _ in told(folder, "TRL503")] == (["error"] if is_told else [])
+
+
+# -- what is shown ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("more", "shown"),
+    [
+        (" --dataset a/b c/d", "a/b c/d"),
+        (" --dataset a/b c/d --model x/y", "a/b c/d"),
+        (" --dataset a/b", "a/b"),
+        (" --dataset=a/b", "a/b"),
+        (" --dataset a/b $MORE_DATA", None),
+    ],
+)
+def test_a_flag_with_a_list_is_shown_with_all_its_words(tmp_path: Path, more: str, shown: str | None):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "run.sh").write_text(f"swift sft --model x/y{more}\n")
+    (tmp_path / "requirements.txt").write_text("ms-swift==3.9.0\n")
+    project = Project(str(tmp_path), check([], Settings()).files, Settings())
+    values = {line.name: line.value for run in all_runs(project) for line in values_of(run)}
+    assert values["dataset"] == shown
+
+
+def test_words_that_nobody_can_read_are_shown_with_a_reason(tmp_path: Path):
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "run.sh").write_text("llamafactory-cli train $CONFIG output_dir=$OUT\n")
+    project = Project(str(tmp_path), check([], Settings()).files, Settings())
+    assert all(line.value is not None or line.reason for run in all_runs(project) for line in values_of(run))
+
+
+@pytest.mark.parametrize("framework", [name for name, (_, config, *_) in PROJECTS.items() if not config])
+def test_what_a_command_sets_is_shown_beside_its_default(tmp_path: Path, framework: str):
+    name = CLIPPING[framework][-1]
+    folder = project_of(tmp_path, framework, more=said(framework, name, "0.25"))
+    project = Project(str(folder), check([], Settings()).files, Settings())
+    lines = {line.name: (line.value, line.default) for run in all_runs(project) for line in values_of(run)}
+    assert lines[name] == ("0.25", "1")
+
+
+@pytest.mark.parametrize(("value", "shown"), [("no", "no"), ("steps", "steps"), ("true", "True")])
+def test_a_word_is_shown_as_it_is(tmp_path: Path, value: str, shown: str):
+    folder = project_of(tmp_path, "trl", more=f" --run_name {value}")
+    project = Project(str(folder), check([], Settings()).files, Settings())
+    lines = {line.name: line.value for run in all_runs(project) for line in values_of(run)}
+    assert lines["run_name"] == shown

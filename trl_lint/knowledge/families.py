@@ -157,6 +157,8 @@ class Held(NamedTuple):
     is whose value it is. `on`: the only values that switch it on; `off`: those that do not, beside false and none.
     `unless`: options with which the value does not count. `zero`: what 0 does, where it is no number like others.
     `releases`: those that read it, where a block of theirs is one key in the history; it is not set by default then.
+    `read_by`: the subcommands that read it, with the releases in which they do; without it every one may. `bare`: what
+    comes of it without an adapter: the trainer stops, or weights stay as they are; "" where a release states it.
     """
 
     names: tuple[str, ...] = ()
@@ -170,6 +172,8 @@ class Held(NamedTuple):
     unless: tuple[str, ...] = ()
     zero: Literal["", "off", "no-gradient", "derived"] = ""
     releases: str = ""
+    read_by: Mapping[str, str] = {}
+    bare: Literal["", "stops", "frozen"] = ""
 
     def fault(self) -> str:
         """What is wrong with a row, "" if nothing is."""
@@ -379,6 +383,7 @@ class Family(NamedTuple):
     `settings`       under which names its runs hold what rules ask for; its recipes hold it under the same
     `method`         what its flags say of the kind of training, where no recipe has them
     `adds_flags`     its functions that give a parser of argparse more flags, and which, in any release
+    `hands_to`       the class of TRL that it fills with its sizes, by the method
     """
 
     evidence: tuple[str, ...]
@@ -392,6 +397,7 @@ class Family(NamedTuple):
     settings: Settings | None = None
     method: Method | None = None
     adds_flags: Mapping[str, tuple[str, ...]] = {}
+    hands_to: Mapping[str, str] = {}
 
     def fault(self) -> str:
         """What is wrong with the file of a family, "" if nothing is."""

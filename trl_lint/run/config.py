@@ -14,7 +14,7 @@ from functools import cached_property
 from trl_lint import asked
 from trl_lint.coverage import HIDDEN, NO_DEFAULT, NOT_STARTED, UNMAPPED, Reason
 from trl_lint.finding import Location
-from trl_lint.knowledge.families import Held, family_of
+from trl_lint.knowledge.families import Held, TrainingKind, family_of
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.records import NamedTuple
 from trl_lint.run.effective import Said, Setting, Unknown, of_default
@@ -148,21 +148,68 @@ class Config:
         return given or next((name for name in names if self.default(name, release) is not ABSENT), names[0])
 
     def is_on(self, what: str, release: str = "") -> bool | None:
-        """Whether a setting is switched on, by the row of its family; None where nobody can tell."""
-        held, found = self.held(what), self.setting(what, release)
-        if held is None or isinstance(found, Unknown):
+        """Whether a setting is switched on, by the row of its family; None where nobody can tell.
+
+        Several switches of one release, such as those for 4 and for 8 bits, are alternatives.
+        """
+        held = self.held(what)
+        if held is None or not self.counts(what):
             return None
-        if not isinstance(found, Setting):
+        there = [name for name in held.names if self.default(name, release) is not ABSENT]
+        names = there if held.names and not held.releases else [self.option(what, release)]
+        answers = [_is_on(self.final(name, release) if len(names) > 1 else self.setting(what, release), held)
+                   for name in names]  # fmt: skip
+        return True if True in answers else None if None in answers else False
+
+    def counts(self, what: str) -> bool:
+        """Whether certainly nothing is set with which a setting does not count."""
+        held = self.held(what)
+        if held is None or any(self.given(name) is not ABSENT for name in held.unless):
             return False
-        if isinstance(found.value, Missing) or any(self.given(name) is not ABSENT for name in held.unless):
+        blocks = tuple(f"{name}." for name in held.unless)
+        return not (blocks and any(name.startswith(blocks) for name in self.names()))
+
+    def is_read(self, what: str, subcommand: str | None, release: str) -> bool:
+        """Whether a subcommand reads a setting in a release, as far as its row tells of them."""
+        from trl_lint.knowledge.ranges import holds
+
+        held = self.held(what)
+        if held is None or not held.read_by:
+            return held is not None
+        where = held.read_by.get(subcommand or "")
+        return where is not None and (not where or holds(where, release))
+
+    def kind(self) -> TrainingKind | None:
+        """The kind of training, by the option that says it; None where the framework has none."""
+        family = family_of(self.framework)
+        kinds = family.document if family is not None else ()
+        method = family.method if family is not None else None
+        method = method or next((kind.method for kind in kinds if kind.method is not None and kind.method.key), None)
+        if method is None:
             return None
-        if found.value is None or found.value in ("null", "None"):
-            return False
-        if held.on:
-            return found.value in held.on
-        if held.off:
-            return (found.number if found.number is not None else found.value) not in held.off
-        return found.truth if found.truth is not None else True
+        said = self.final(method.key)
+        value = said.value if isinstance(said, Setting) else None
+        if value in method.rl:
+            return "rl"
+        if value in method.preference:
+            return "preference"
+        return method.rest if isinstance(value, str) else "other"
+
+
+def _is_on(found: Said, held: Held) -> bool | None:
+    if isinstance(found, Unknown):
+        return None
+    if not isinstance(found, Setting):
+        return False
+    if isinstance(found.value, Missing):
+        return None
+    if found.value is None or found.value in ("null", "None"):
+        return False
+    if held.on:
+        return found.value in held.on
+    if held.off:
+        return (found.number if found.number is not None else found.value) not in held.off
+    return found.truth if found.truth is not None else True
 
 
 def nothing_known(framework: str, reason: Reason, place: Location | None) -> Config:

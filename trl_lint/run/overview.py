@@ -48,12 +48,14 @@ def values_of(run: Run, everything: bool = False) -> list[Line]:
     versions = run.choices.newest(("trl", "transformers"))
     signature = run.signature(versions) if everything else None
     names = {*config.names(), *(signature.parameters if signature is not None else ())}
-    found = [line for name in names if (line := _line(name, config, everything)) is not None]
+    found = [line for name in names if (line := _line(name, run, config, everything)) is not None]
     return sorted(found or _words(run), key=lambda line: line.name)
 
 
-def _line(name: str, config: Config, everything: bool) -> Line | None:
+def _line(name: str, run: Run, config: Config, everything: bool) -> Line | None:
     said, usual = config.given(name), config.default(name)
+    if isinstance(said, Setting) and (several := _several(said, run)):
+        said = said._replace(value=several)
     default = _text(usual) if isinstance(usual, Setting) else None
     if said is ABSENT or (isinstance(said, Setting) and said.origin == "default"):
         return Line(name, default, default, None) if everything and default is not None else None
@@ -77,9 +79,29 @@ def _words(run: Run) -> Iterator[Line]:
                 following = args[index + 1] if index + 1 < len(args) else None
                 takes = following is not None and not (following.text or following.raw).startswith("--")
                 value = (following.text if takes and following is not None else "true") or None
-            yield Line(flag["name"], value if word.text is not None else None, None, location)
+            yield _shown(flag["name"], value if word.text is not None else None, location)
         elif (override := _OVERRIDE.fullmatch(text)) is not None:
-            yield Line(override["name"], override["value"] if word.text is not None else None, None, location)
+            yield _shown(override["name"], override["value"] if word.text is not None else None, location)
+
+
+def _shown(name: str, value: str | None, place: Location) -> Line:
+    return Line(name, value, None, place, "" if value is not None else NOT_PLAIN)
+
+
+def _several(said: Setting, run: Run) -> str:
+    """All the words of a flag that takes a list, "" where one word is all of it."""
+    args, place = run.launch.args, said.location
+    if said.origin != "flag" or place is None or place.path != run.launch.source.path:
+        return ""
+    first = next((at for at, word in enumerate(args) if word.start == place.start and word.end == place.end), None)
+    if first is None or (args[first].text or "").startswith("--") or "=" in (args[first].text or ""):
+        return ""
+    words = [args[first].text]
+    for word in args[first + 1 :]:
+        if (word.text or word.raw).startswith("-"):
+            break
+        words.append(word.text)
+    return " ".join(filter(None, words)) if len(words) > 1 and None not in words else ""
 
 
 def _text(setting: Setting) -> str | None:
@@ -89,7 +111,7 @@ def _text(setting: Setting) -> str | None:
     number = setting.number
     if number is not None:
         return f"{number:g}" if isinstance(number, float) else str(number)
-    truth = setting.truth
+    truth = setting.truth if str(setting.value).lower() in ("true", "false") else None
     return str(truth) if truth is not None else str(setting.value)
 
 

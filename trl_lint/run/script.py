@@ -8,7 +8,7 @@ from trl_lint.coverage import OUTSIDE, REWRITTEN
 from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT
 from trl_lint.project import Project
-from trl_lint.python.guards import key_of
+from trl_lint.python.guards import bindings, key_of
 from trl_lint.python.module import PythonModule
 from trl_lint.records import NamedTuple
 from trl_lint.run.config_changes import Changes, changes_in, setting_of
@@ -23,7 +23,8 @@ class Script(NamedTuple):
     `parser`: what it reads its arguments with, None if it has none that is understood. `config`: the dotted name of the
     class that holds the training arguments ("" if it is not known). `call`: where it builds that config itself.
     `changed`: the fields that the script assigns to afterwards, with what is known about the value; `changes_any`: it
-    sets fields whose names cannot be read.
+    sets fields whose names cannot be read. `spread`: what the call gets out of dicts that are written out here or in
+    another file (`**COMMON`); None where it gets something out of one that is not understood.
     """
 
     path: str
@@ -33,6 +34,7 @@ class Script(NamedTuple):
     module: PythonModule
     changed: dict[str, Setting]
     changes_any: bool
+    spread: dict[str, Setting] | None
 
     def given(self) -> tuple[dict[str, Setting], Said]:
         """What the script itself says of fields of its training arguments, and what that means for all other names."""
@@ -41,8 +43,9 @@ class Script(NamedTuple):
         for keyword in self.call.keywords if self.call is not None else ():
             if keyword.arg is not None:
                 given[keyword.arg] = setting_of(self.module.value(keyword.value), self.module.location(keyword.value))
-            elif self.call is not None:
+            elif self.call is not None and self.spread is None:
                 hides = Unknown(OUTSIDE, self.module.location(self.call))
+        given |= self.spread or {}
         if self.changes_any:
             given, hides = {}, Unknown(REWRITTEN)
         return {**given, **self.changed}, hides
@@ -74,7 +77,8 @@ def _script_of(module: PythonModule, path: str, project: Project) -> Script | No
             return None
         ((call, config),) = built
     changes = changes_in(module, project)
-    return Script(path, parser, config, call, module, changes.fields, changes.is_open)
+    spread = _spread(call, module, project) if call is not None else {}
+    return Script(path, parser, config, call, module, changes.fields, changes.is_open, spread)
 
 
 def scripts_of_configs(path: str, project: Project) -> list[Script]:
@@ -85,7 +89,60 @@ def scripts_of_configs(path: str, project: Project) -> list[Script]:
         return []
     built = _config_calls(module, project, frozenset({"ModelConfig"}))
     changes = changes_in(module, project) if built else Changes({}, False)
-    return [Script(path, None, config, call, module, changes.fields, changes.is_open) for call, config in built]
+    return [
+        Script(path, None, config, call, module, changes.fields, changes.is_open, _spread(call, module, project))
+        for call, config in built
+    ]
+
+
+def _spread(call: ast.Call, module: PythonModule, project: Project) -> dict[str, Setting] | None:
+    """The keywords that a call certainly gets out of dicts; None where one of them is not understood."""
+    found: dict[str, Setting] = {}
+    for keyword in call.keywords:
+        if keyword.arg is not None:
+            continue
+        written = _written(keyword.value, module) or _imported(keyword.value, module, project)
+        if written is None:
+            return None
+        owner, entries = written
+        found |= {name: setting_of(owner.value(value), owner.location(value)) for name, value in entries.items()}
+    return found
+
+
+def _imported(
+    node: ast.expr, module: PythonModule, project: Project
+) -> tuple[PythonModule, dict[str, ast.expr]] | None:
+    from trl_lint.project.modules import imported_name
+
+    if not isinstance(node, ast.Name) or not _is_only_spread(node.id, module):
+        return None
+    found = imported_name(module, node, project)
+    return _written(ast.Name(found[1], ast.Load()), found[0]) if found is not None else None
+
+
+def _written(node: ast.expr, module: PythonModule) -> tuple[PythonModule, dict[str, ast.expr]] | None:
+    """The entries of a dict that is written out, or of a name that is bound to one and only handed on by `**`."""
+    if isinstance(node, ast.Name):
+        values = bindings(module).get(node.id, [])
+        if len(values) != 1 or not _is_only_spread(node.id, module):
+            return None
+        node = values[0]
+    if isinstance(node, ast.Call) and key_of(node.func) == "dict" and not node.args:
+        entries = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg is not None}
+        return (module, entries) if len(entries) == len(node.keywords) else None
+    if not isinstance(node, ast.Dict):
+        return None
+    keys = [key.value for key in node.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)]
+    return (module, dict(zip(keys, node.values, strict=True))) if len(keys) == len(node.keys) else None
+
+
+def _is_only_spread(name: str, module: PythonModule) -> bool:
+    """Whether all uses of a name bind it once or unpack it into a call, so that nothing changes what it holds."""
+    uses = [use for use in module.named(name) if not isinstance(use.ctx, ast.Store)]
+    stores = len(module.named(name)) - len(uses)
+    return stores <= 1 and all(
+        isinstance(parent := module.parents.get(use), ast.keyword) and parent.arg is None for use in uses
+    )
 
 
 def _config_calls(

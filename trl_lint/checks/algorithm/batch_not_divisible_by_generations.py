@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from trl_lint.checks._trainers import uses_trainer
 from trl_lint.checks.rule import Rule
@@ -40,9 +41,12 @@ class BatchNotDivisibleByGenerations(Rule):
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
         from trl_lint.checks.algorithm import _verl_groups
-        from trl_lint.checks.configs import _verl_validation
+        from trl_lint.checks.configs import _openrlhf_refusals, _verl_validation
 
-        for found in _verl_validation.groups_of_one(launch, _verl_groups.GROUPS, self, project):
+        for found in (
+            *_verl_validation.groups_of_one(launch, _verl_groups.GROUPS, self, project),
+            *_openrlhf_refusals.refused_together(launch, self, project),
+        ):
             yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
 
     def check_run(self, run: Run) -> Iterator[Finding]:
@@ -55,6 +59,7 @@ class BatchNotDivisibleByGenerations(Rule):
                 yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
         yield from groups
         yield from self._check_command(run)
+        yield from self._check_handed_on(run)
 
     def _check_command(self, run: Run) -> Iterator[Finding]:
         """The same with the commands of a framework that takes flags."""
@@ -74,6 +79,26 @@ class BatchNotDivisibleByGenerations(Rule):
             return find_fault(rule, read, sized.processes, run), read
 
         yield from self._finding(run, sized.arguments.package, judged)
+
+    def _check_handed_on(self, run: Run) -> Iterator[Finding]:
+        """The sizes that a framework fills a class of TRL with, which checks them."""
+        if run.arguments_class or not run.is_launched:
+            return
+        from trl_lint.checks.algorithm._command_groups import handed_on
+
+        handed, processes = handed_on(run), processes_of(run)
+        if handed is None or processes is None:
+            return
+        dotted, read = handed
+
+        def judged(version: str) -> tuple[Fault | None, Reader | None]:
+            rule = group_rule(dotted, version)
+            if rule is None:
+                return None, None
+            reader = partial(read, version)
+            return find_fault(rule, reader, processes, run), reader
+
+        yield from self._finding(run, "trl", judged)
 
     def _check_groups(self, run: Run) -> Iterator[Finding]:
         """Whole groups of generations, with the commands of TRL that check twice."""

@@ -10,6 +10,7 @@ from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.finding import Finding
 from trl_lint.python.module import mentions
 from trl_lint.regexes import regex
+from trl_lint.run.effective import Setting
 from trl_lint.run.runs import Run
 from trl_lint.run.trainer import TrainerCall
 from trl_lint.run.trainer.facts import argument_of
@@ -29,6 +30,44 @@ _IN_PLACE = regex(r"\b(?:add|inject|load|attach|apply|init|set|setup)_\w{0,40}(?
 class QuantisedModelWithoutAdapter(TrainerRule):
     code = "TRL704"
     needles = (b"load_in_4bit", b"load_in_8bit")
+    runs = True
+    launched = True
+
+    def check_run(self, run: Run) -> Iterator[Finding]:
+        """A command of a framework that loads the model itself."""
+        from trl_lint.checks.inference._vllm import package_of
+        from trl_lint.checks.verdict import Level, judge_releases
+
+        config, package = run.config, package_of(run)
+        given = config.given_setting("quantised")
+        held = config.held("quantised")
+        if not isinstance(given, Setting) or held is None or not held.bare or run.script or package not in run.choices:
+            return
+
+        def is_bare(release: str) -> bool:
+            return (
+                config.is_read("quantised", run.launch.subcommand, release)
+                and config.is_on("quantised", release) is True
+                and isinstance(config.setting("adapter", release), Setting)
+                and config.is_on("adapter", release) is False
+            )
+
+        chosen = run.choices[package]
+        verdict = judge_releases(chosen, is_bare, Level(self, run.launch.is_documentation))
+        if verdict is None:
+            return
+        what = (
+            "the trainer stops, because quantised weights cannot be trained"
+            if held.bare == "stops"
+            else "those weights have no gradients, and only embeddings, norms and the head are trained"
+        )
+        yield self.finding(
+            given.location or run.launch.location,
+            f"the model is loaded in few bits and nothing puts an adapter on it: {what}; set "
+            f"`{config.option('adapter', verdict.version)}`, or load the model unquantised ({verdict.scope})",
+            severity=verdict.severity,
+            related=verdict.related,
+        )
 
     def check_trainer(self, call: TrainerCall) -> Iterator[Finding]:
         if call.name not in _TRAINERS or is_unsloth(call.module) or mentions(call.module, _IN_PLACE):

@@ -11,6 +11,7 @@ from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level
 from trl_lint.knowledge.condition_language import UNKNOWN as NOT_KNOWN
 from trl_lint.knowledge.condition_language import Block
+from trl_lint.knowledge.topics import topic_of
 from trl_lint.missing import UNKNOWN
 from trl_lint.project import Project
 from trl_lint.project.launches import Launch
@@ -25,7 +26,7 @@ from trl_lint.run.readers.openrlhf import (
 
 
 def refused_together(launch: Launch, rule: Rule, project: Project) -> Iterator[Problem]:
-    """TRL402 and TRL403: what the program refuses once argparse has taken its flags."""
+    """TRL402, TRL403 and by `topics.toml`: what the program refuses once argparse has taken its flags."""
     run = read_run(launch, project)
     if run is not None:
         yield from refusals(run, rule.code, Level(rule, launch.is_mild, of_code=False))
@@ -42,7 +43,7 @@ def refusals(run: OpenRLHFRun, code: str, level: Level) -> Iterator[Problem]:
         return
     words = {setting_name(name, flags): word for name, word in arguments.words.items() if name in flags}
     for found in broken("openrlhf", run.choices, lambda version: settings_of(run, version), words, level, "OpenRLHF"):
-        if code == ("TRL402" if len(found.keys) == 1 else "TRL403"):
+        if code == (topic_of(frozenset(found.keys)) or ("TRL402" if len(found.keys) == 1 else "TRL403")):
             location, beside = places(found.keys, words, run.launch)
             yield Problem(location, found.message, found.verdict.severity, (*beside, *found.verdict.related))
 

@@ -267,8 +267,6 @@ ASSERTIONS = (
     Assertion(">=0.3.0.post1,<0.8.0", fsdp_rollout_over_the_gpus),
     Assertion(">=0.8.0", rollout_over_the_gpus),
     Assertion(">=0.3.0.post1,<0.7.0", longer_than_a_batch_of_tokens),
-    Assertion(">=0.3.0.post0,<0.7.0", longer_than_the_model),
-    Assertion(">=0.7.1", window_over_the_model),
     Assertion(">=0.4.0,<0.5.0", turns_without_a_mask),
     Assertion(">=0.4.0,<0.7.1", buffer_without_length),
     Assertion(">=0.5.0,<0.7.1", buffer_over_length),
@@ -276,4 +274,10 @@ ASSERTIONS = (
     _in_old_worker(_LAYERS),
     Assertion(">=0.4.0,<0.6.1", rank_that_vllm_refuses),
     Assertion(">=0.5.0,<0.7.0", turns_without_a_server, stops=False),
+)
+
+# Those about the positions of the model.
+LENGTHS = (
+    Assertion(">=0.3.0.post0,<0.7.0", longer_than_the_model),
+    Assertion(">=0.7.1", window_over_the_model),
 )

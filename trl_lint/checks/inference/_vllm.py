@@ -6,6 +6,7 @@ import ast
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from typing import Literal
 
 from trl_lint.finding import Location
 from trl_lint.missing import ABSENT
@@ -136,15 +137,58 @@ def is_local(run: Run, server: Server, trl: str) -> bool:
     return server.port is not None and port.integer == server.port
 
 
-def is_in_trainer(run: Run, trl: str) -> bool:
-    """Whether the processes of a run certainly hold engines themselves with a release of trl."""
-    return uses_vllm(run, trl) is True and mode_of(run, trl) == "colocate"
+# Whose engine a setting is for: one that the processes of a run hold, or a server that the same config may start.
+Place = Literal["", "run", "server"]
 
 
-def is_split(run: Run, trl: str) -> bool:
-    """Whether they hold engines together, by `vllm_tensor_parallel_size`."""
-    has_field = isinstance(run.config.at(versions_of(run, trl)).default("vllm_tensor_parallel_size"), Setting)
-    return has_field and is_in_trainer(run, trl)
+def engine_of(run: Run, what: str, release: str) -> Place:
+    """The engine that certainly reads a setting of a run in a release of its framework; "" where there is none."""
+
+    config, subcommand = run.config, run.launch.subcommand
+    held, mode = config.held(what), config.held("engine_mode")
+    if held is None or mode is None:
+        return ""
+    if held.read_by and config.is_read(what, subcommand, release):
+        return "run"
+    if config.is_on("engine", release) is not True or config.kind() not in (None, "rl"):
+        return ""
+    if mode.none or config.is_on("engine_mode", release):
+        return "run" if held.worker == "engine" else ""
+    return "server" if held.read_by else ""
+
+
+def has_engine(run: Run) -> bool:
+    """Whether the framework of a run may start engines, in a release that is in use."""
+
+    held = run.config.held("tensor_parallel")
+    return held is not None and bool(held.names) and package_of(run) in run.choices
+
+
+def tensor_parallel_engine(run: Run, release: str) -> Place:
+    """As `engine_of`, of the GPUs that share one; "" in releases that let nothing share them."""
+
+    there = run.config.setting("tensor_parallel", release) is not ABSENT
+    return engine_of(run, "tensor_parallel", release) if there else ""
+
+
+def package_of(run: Run) -> str:
+    """The package whose release decides what a run reads."""
+    from trl_lint.knowledge.families import arguments_of
+
+    arguments = arguments_of(run.framework)
+    return arguments.package if arguments is not None else "trl" if run.arguments_class else run.framework
+
+
+def model_of_run(run: Run) -> tuple[str, Location | None]:
+    """The id of the one model of a run, and where it stands; "" where that, or its config, is not known."""
+    if run.arguments_class or run.framework in ("trl", "transformers"):
+        from trl_lint.checks._run_models import trained_model
+
+        return trained_model(run)
+
+    config = run.config
+    said = config.setting("model") if config.counts("model") else ABSENT
+    return (said.value, said.location) if isinstance(said, Setting) and isinstance(said.value, str) else ("", None)
 
 
 class Served(NamedTuple):

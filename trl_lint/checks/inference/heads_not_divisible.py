@@ -5,8 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from trl_lint.checks._run_models import trained_model
-from trl_lint.checks.inference._vllm import has_modes, is_split, model_of_engine, served_model
+from trl_lint.checks.inference._vllm import (
+    has_engine,
+    model_of_engine,
+    model_of_run,
+    package_of,
+    served_model,
+    tensor_parallel_engine,
+)
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding, Location, Severity
@@ -42,7 +48,7 @@ class HeadsNotDivisible(Rule):
         if run.framework == "vllm":
             yield from self._check_server(run)
         else:
-            yield from self._check_trainer(run)
+            yield from self._check_engine(run)
 
     def _check_server(self, run: Run) -> Iterator[Finding]:
         served = served_model(run)
@@ -54,22 +60,29 @@ class HeadsNotDivisible(Rule):
             level = Level(self, run.launch.is_documentation).severity
             yield self._finding(served.location, served.name, heads, size, (run.launch.location,), level)
 
-    def _check_trainer(self, run: Run) -> Iterator[Finding]:
-        """An engine that the processes of a trainer hold together."""
-        size = run.config.given("vllm_tensor_parallel_size")
-        if not isinstance(size, Setting) or size.integer is None or size.integer < 2 or not has_modes(run):
+    def _check_engine(self, run: Run) -> Iterator[Finding]:
+        """An engine of the run itself, or of a server that is started with its config."""
+        if not has_engine(run):
             return
-        name, place = trained_model(run)
+        config = run.config
+        size = config.setting("tensor_parallel")
+        if not isinstance(size, Setting) or size.integer is None or size.integer < 2:
+            return
+        name, place = model_of_run(run)
         heads = heads_of(name)
         if not _is_misfit(heads, size.integer):
             return
-        level = Level(self, run.launch.is_documentation)
-        verdict = judge_releases(run.choices["trl"], lambda release: is_split(run, release), level)
+        chosen = run.choices[package_of(run)]
+        engines = {release: tensor_parallel_engine(run, release) for release in chosen.releases}
+        is_mild = run.launch.is_documentation or "server" in engines.values()
+        verdict = judge_releases(chosen, lambda release: bool(engines[release]), Level(self, is_mild))
         if verdict is None:
             return
         related = (*((place._replace(message="the model"),) if place is not None else ()), *verdict.related)
         where = size.location or run.launch.location
-        yield self._finding(where, name, heads, size.integer, related, verdict.severity, f" ({verdict.scope})")
+        served = "; in a server that is started with this config" if engines[verdict.version] == "server" else ""
+        scope = f" ({verdict.scope}{served})"
+        yield self._finding(where, name, heads, size.integer, related, verdict.severity, scope)
 
     def _finding(
         self,

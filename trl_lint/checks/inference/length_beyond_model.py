@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from trl_lint.checks._run_models import trained_model
 from trl_lint.checks.inference._vllm import (
-    has_modes,
-    is_in_trainer,
+    engine_of,
+    has_engine,
     model_of_engine,
+    model_of_run,
+    package_of,
     says_anywhere,
     served_model,
-    versions_of,
 )
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.checks.verdict import Level, judge_releases
@@ -20,7 +20,9 @@ from trl_lint.finding import Finding, Location, Severity
 from trl_lint.knowledge.models import model_of
 from trl_lint.knowledge.ranges import holds
 from trl_lint.memos import read_per_project
+from trl_lint.missing import ABSENT
 from trl_lint.project import Project
+from trl_lint.project.launches import Launch
 from trl_lint.python.values import argument
 from trl_lint.run.effective import Setting, of_flag
 from trl_lint.run.runs import Run
@@ -31,8 +33,7 @@ _ALLOWED = b"VLLM_ALLOW_LONG_MAX_MODEL_LEN"
 # Releases that give the engine the sum of these two, else `vllm_max_model_length`. Read in grpo_trainer.py of 0.18.0 to
 # 0.26.0 and rloo_trainer.py of 0.22.0 to 0.27.0.
 _SUMS = {"GRPOConfig": ">=0.18.0,<0.26.0", "RLOOConfig": ">=0.22.0,<0.27.0"}
-_PARTS = ("max_prompt_length", "max_completion_length")
-_WHOLE = "vllm_max_model_length"
+_LENGTHS = ("engine_length", "prompt_length", "completion_length")
 
 
 class LengthBeyondModel(Rule):
@@ -41,6 +42,7 @@ class LengthBeyondModel(Rule):
     needles = (b"max_model_len",)
     runs = True
     launched = True
+    launches = True
 
     def check_call(self, site: Site) -> Iterator[Finding]:
         """An engine in a script."""
@@ -56,8 +58,15 @@ class LengthBeyondModel(Rule):
     def check_run(self, run: Run) -> Iterator[Finding]:
         if run.framework == "vllm":
             yield from self._check_server(run)
-        elif run.framework == "trl" and run.arguments_class.rpartition(".")[2] in _SUMS:
-            yield from self._check_trainer(run)
+        elif not run.arguments_class or run.arguments_class.rpartition(".")[2] in _SUMS:
+            yield from self._check_engine(run)
+
+    def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
+        """The lengths that a program adds up and asks for itself."""
+        from trl_lint.checks.configs import _verl_asserts, _verl_validation
+
+        for found in _verl_validation.contradictions(launch, _verl_asserts.LENGTHS, self, project):
+            yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
 
     def _check_server(self, run: Run) -> Iterator[Finding]:
         served, said = served_model(run), of_flag(run.launch, "max_model_len")
@@ -69,28 +78,34 @@ class LengthBeyondModel(Rule):
         place = said.location or run.launch.location
         yield self._finding(place, served.name, str(said.integer), (served.location,), level)
 
-    def _check_trainer(self, run: Run) -> Iterator[Finding]:
-        """The engine inside a trainer."""
-        if not any(isinstance(run.config.given(name), Setting) for name in (*_PARTS, _WHOLE)) or not has_modes(run):
+    def _check_engine(self, run: Run) -> Iterator[Finding]:
+        """An engine of the run itself, or of a server that is started with its config."""
+        config = run.config
+        given = [config.given_setting(what) for what in _LENGTHS]
+        if not has_engine(run) or not any(isinstance(one, Setting) for one in given):
             return
-        name, place = trained_model(run)
+        name, place = model_of_run(run)
         if not _positions(name):
             return
+        chosen = run.choices[package_of(run)]
+        engines = {release: engine_of(run, "engine_length", release) for release in chosen.releases}
 
         def is_bad(release: str) -> bool:
-            return is_in_trainer(run, release) and _is_beyond(name, sum(_lengths(run, release).values()))
+            return bool(engines[release]) and _is_beyond(name, sum(_lengths(run, release).values()))
 
-        verdict = judge_releases(run.choices["trl"], is_bad, Level(self, run.launch.is_documentation))
+        is_mild = run.launch.is_documentation or "server" in engines.values()
+        verdict = judge_releases(chosen, is_bad, Level(self, is_mild))
         if verdict is None or _is_allowed(run.project):
             return
         lengths = _lengths(run, verdict.version)
-        said = [run.config.given(part) for part in lengths]
-        given = [one.location for one in said if isinstance(one, Setting) and one.location is not None]
+        said = [config.given(part) for part in lengths]
+        places = [one.location for one in said if isinstance(one, Setting) and one.location is not None]
         model = (place._replace(message="the model"),) if place is not None else ()
         shown = " + ".join(f"`{part}` {number}" for part, number in lengths.items())
-        related = (*given[1:], *model, *verdict.related)
-        where = given[0] if given else run.launch.location
-        yield self._finding(where, name, shown, related, verdict.severity, f" ({verdict.scope})")
+        served = "; in a server that is started with this config" if engines[verdict.version] == "server" else ""
+        related = (*places[1:], *model, *verdict.related)
+        where = places[0] if places else run.launch.location
+        yield self._finding(where, name, shown, related, verdict.severity, f" ({verdict.scope}{served})")
 
     def _finding(
         self,
@@ -116,9 +131,15 @@ def _is_allowed(project: Project) -> bool:
 
 
 def _lengths(run: Run, release: str) -> dict[str, int]:
-    """What the longest text of an engine is the sum of in a release, by field; empty where it is not known."""
-    sums = holds(_SUMS[run.arguments_class.rpartition(".")[2]], release)
-    found = {name: run.config.at(versions_of(run, release)).final(name) for name in (_PARTS if sums else (_WHOLE,))}
+    """What the longest text of an engine is the sum of in a release, by option; empty where it is not known."""
+    config = run.config
+    held, whole = config.held("engine_length"), config.setting("engine_length", release)
+    sums = run.arguments_class.rpartition(".")[2]
+    is_sum = bool(sums) and holds(_SUMS[sums], release)
+    if held is not None and held.zero == "derived":  # a length that is not given is the sum
+        is_sum = whole is ABSENT or (isinstance(whole, Setting) and not whole.value)
+    found = {config.option(what, release): config.setting(what, release)
+             for what in (("prompt_length", "completion_length") if is_sum else ("engine_length",))}  # fmt: skip
     numbers = {name: said.integer for name, said in found.items() if isinstance(said, Setting)}
     known = {name: number for name, number in numbers.items() if number is not None}
     return known if len(known) == len(found) else {}

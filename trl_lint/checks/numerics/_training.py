@@ -127,21 +127,27 @@ def kind_of_launch(launch: Launch, project: Project) -> TrainingKind:
 
 def kind_of_run(run: Run) -> TrainingKind:
     """The kind of training of a run, by the option of its framework that says it, else by what its command starts."""
-    from trl_lint.knowledge.families import family_of
+    return run.config.kind() or kind_of_launch(run.launch, run.project)
 
-    family = family_of(run.framework)
-    kinds = family.document if family is not None else ()
-    method = family.method if family is not None else None
-    method = method or next((kind.method for kind in kinds if kind.method is not None and kind.method.key), None)
-    if method is None:
-        return kind_of_launch(run.launch, run.project)
-    said = run.config.final(method.key)
-    value = said.value if isinstance(said, Setting) else None
-    if value in method.rl:
-        return "rl"
-    if value in method.preference:
-        return "preference"
-    return method.rest if isinstance(value, str) else "other"
+
+def is_of_run(given: Setting, run: Run) -> bool:
+    """Whether only a run shows what an option is for: a flag, a recipe of no kind by itself, a dict for a call."""
+    if given.location is None:
+        return False
+    if given.origin == "recipe":
+        return run.recipe is not None and kind_of_recipe(run.recipe) == "other"
+    if given.origin == "script":
+        script = run.script
+        return script is not None and given in (script.spread or {}).values()
+    return given.origin == "flag"
+
+
+def written_as(name: str, given: Setting, run: Run) -> str:
+    """An option as it stands where it is set."""
+    if given.location is None or given.origin == "script":
+        return f"{name}={given.value}"
+    shown = run.project.files.get(given.location.path).text[given.location.start : given.location.end]
+    return shown if shown.startswith("--") or "=" in shown or ":" in shown else f"--{name} {shown}"
 
 
 def is_off(value: object) -> bool:

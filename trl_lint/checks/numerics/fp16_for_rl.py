@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from trl_lint.checks.numerics._training import (
     bool_flag,
     config_class,
+    is_of_run,
     kind_of_class,
     kind_of_recipe,
     kind_of_run,
@@ -44,6 +45,7 @@ OVERFLOW = (
     "fp16 for reinforcement learning: logits and probability ratios above 65504 overflow; "
     "if the policy turns NaN, use bf16 where the GPU has it"
 )
+BF16_COUNTS = "`fp16` and `bf16` are both on: bf16 is what is trained in, and `fp16` is left out"
 # GPUs without bf16: a file that names one has no choice.
 _OLD_GPU = regex(rb"\b(?:T4|V100|P100|K80|RTX ?20[678]0|GTX)\b")
 _FLOAT16 = frozenset({"float16", "fp16", "half", "torch.float16", "torch.half"})
@@ -108,10 +110,12 @@ class Fp16ForRl(Rule):
         place = document.place(fp16)
         if bf16 is not None and is_on(bf16):
             severity = after_commands(self.page.severity, ("fp16", "bf16"), document, project)
-            if severity is not None and holds.both_precisions == "refused":
+            if severity is not None:
                 other = document.place(bf16, "bf16 is switched on here")
                 fix = edit_entry(document, fp16, None, "Keep bf16")
-                yield self.finding(place, BOTH, severity=severity, related=(other,), fix=fix)
+                is_refused = holds.both_precisions == "refused"
+                message, severity = (BOTH, severity) if is_refused else (BF16_COUNTS, "info")
+                yield self.finding(place, message, severity=severity, related=(other,), fix=fix)
         elif kind_of_recipe(document) == "rl":
             if after_commands("info", ("fp16", "bf16"), document, project) is None:
                 return
@@ -146,12 +150,21 @@ class Fp16ForRl(Rule):
         """What a command switches on, by whatever names its framework has; files and scripts are judged themselves."""
         launch = run.launch
         fp16, bf16 = given_to(run, "fp16"), given_to(run, "bf16")
-        if not isinstance(fp16, Setting) or fp16.truth is not True or fp16.origin != "flag" or fp16.location is None:
+        if fp16 is ABSENT and bf16 is ABSENT:
+            yield from self._check_dtype(run)
+            return
+        if not isinstance(fp16, Setting) or fp16.truth is not True or fp16.location is None:
+            return
+        if not is_of_run(fp16, run):
             return
         kind = kind_of_run(run)
         if isinstance(bf16, Setting) and bf16.truth is True:
+            if fp16.origin == bf16.origin == "recipe":
+                return
             is_read = kind != "other" or run.framework != "other" or reads_training_arguments(launch, run.project)
-            if is_read and refuses_both(run.framework):
+            if is_read and not refuses_both(run.framework):
+                yield self.finding(fp16.location, BF16_COUNTS, severity="info")
+            elif is_read:
                 severity: Severity = "warning" if launch.is_documentation else "error"
                 yield self.finding(fp16.location, BOTH, severity=severity)
             return
@@ -166,6 +179,14 @@ class Fp16ForRl(Rule):
         # The script decides what it does with `--torch_dtype`, so this is no proof.
         message = OVERFLOW if adapted or sharded else HALF_WEIGHTS
         yield self.finding(fp16.location, message, severity="warning")
+
+    def _check_dtype(self, run: Run) -> Iterator[Finding]:
+        """The dtype that a framework without such switches computes in."""
+        said = run.config.given_setting("precision")
+        if not isinstance(said, Setting) or said.value not in _FLOAT16 or said.location is None:
+            return
+        if kind_of_run(run) == "rl":
+            yield self.finding(said.location, OVERFLOW, severity="info")
 
 
 # -- reading ----------------------------------------------------------------------------------------------------------

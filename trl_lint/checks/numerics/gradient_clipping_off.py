@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.checks.numerics._training import (
     config_class,
+    is_of_run,
     is_off,
     is_policy_optimisation,
     kind_of_class,
@@ -16,6 +17,7 @@ from trl_lint.checks.numerics._training import (
     kind_of_module,
     kind_of_recipe,
     kind_of_run,
+    written_as,
 )
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Edit, Finding, Fix, Location, Severity
@@ -216,13 +218,12 @@ class GradientClippingOff(Rule):
         """The norm that a command gives, by whatever name its framework has for it."""
         config = run.config
         given = config.given_setting("clipping")
-        if not isinstance(given, Setting) or given.origin != "flag" or given.location is None:
+        if not isinstance(given, Setting) or given.location is None or not is_of_run(given, run):
             return  # a file and a script are judged by themselves
         if given.number is None or not is_off(given.number) or kind_of_run(run) == "other":
             return
         held = config.held("clipping")
-        shown = run.project.files.get(given.location.path).text[given.location.start : given.location.end]
-        words = shown if shown.startswith("--") or "=" in shown else f"--{config.option('clipping')} {shown}"
+        words = written_as(config.option("clipping"), given, run)
         stops = held is not None and held.zero == "no-gradient"
         if stops and given.number < 0:
             return
