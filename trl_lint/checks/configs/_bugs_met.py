@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from trl_lint.checks.configs._bug_subjects import Subject
 from trl_lint.checks.configs._bugs_near import Near, near
+from trl_lint.checks.configs._trainers_of_run import PACKAGES
 from trl_lint.finding import Location, Severity
 from trl_lint.grading import milder
 from trl_lint.knowledge.bugs import Bug, bug_of
@@ -15,7 +16,6 @@ from trl_lint.knowledge.condition_names import deciding
 from trl_lint.knowledge.condition_sentences import filled_in
 from trl_lint.knowledge.condition_things import Thing
 from trl_lint.project.environment import Environment
-from trl_lint.project.stack import PACKAGES
 from trl_lint.records import NamedTuple
 from trl_lint.words import listed
 
@@ -46,7 +46,8 @@ def met_by(subject: Subject, environment: Environment) -> Iterator[Met]:
     known = near(environment)
     rows = {id(each.entry): each for place in subject.places for each in known.get(place, ())}
     if rows:
-        versions = environment.choices.newest((*PACKAGES, *(each.entry.package for each in rows.values())))
+        named = [name for each in rows.values() for name in (each.entry.package, *each.entry.beside)]
+        versions = environment.choices.newest(dict.fromkeys((*PACKAGES, "accelerate", "peft", *named)))
         found = [met for each in rows.values() if (met := _met(subject, each, versions)) is not None]
         yield from sorted(found, key=lambda met: met.bug.consequence not in QUIET)
 
