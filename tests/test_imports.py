@@ -56,8 +56,9 @@ UNUSED_OWN = {
         "python.dataflow.interpreter", "reports.full", "run.candidates", "sources.yaml", "suppress",
     )
 }  # fmt: skip
-# A module takes a quarter of a millisecond; one more on the way of every script should be worth it.
-MOST_OWN = 224
+# A module takes a quarter of a millisecond; one more on the way of every script should be worth it. Some of these weigh
+# the condition of a known bug: the script sets `reward_weights`, which trl 0.29.0 leaves out of what it logs.
+MOST_OWN = 226
 
 # A project of everything that is read, where each module leaves a mark when it is imported.
 MARK = "open({mark!r}, 'a').write(__name__ + ' ')\n"
