@@ -142,7 +142,7 @@ def _launch(words: Words) -> str:
     processes = words.chance.choice((2, 4, 8))
     return (
         f"#!/bin/bash\nset -e\nexport TOKENIZERS_PARALLELISM=false\nOUTPUT=runs/{words.pair()}\n"
-        f"accelerate launch --num_processes {processes} train.py --output_dir $OUTPUT --seed {words.number()}\n"
+        f"accelerate launch --num_processes {processes} train.py --output $OUTPUT --seed {words.number()}\n"
     )
 
 

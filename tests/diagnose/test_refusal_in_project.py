@@ -83,7 +83,7 @@ def test_the_program_of_another_package(tmp_path: Path, samples: int, held: str)
     (tmp_path / "requirements.txt").write_text("openrlhf==0.8.5\n")
     refused, found = answer(tmp_path, log(OF_OPENRLHF, "openrlhf/cli/train_ppo_ray.py", "bin/python"))
     assert refused is not None and refused.refusal.spans == (("0.6.0", "0.10.1.post2"),)
-    assert found.held == held and found.text == ("TRL403 finds it in the project" if held == "yes" else "")
+    assert found.held == held and found.text == ("TRL701 finds it in the project" if held == "yes" else "")
 
 
 def test_the_words_of_a_release_that_did_not_run_are_not_taken(tmp_path: Path):

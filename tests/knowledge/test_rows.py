@@ -17,6 +17,7 @@ from trl_lint import knowledge
 from trl_lint.knowledge import (
     KnowledgeError,
     arithmetic,
+    bugs,
     columns,
     commands,
     compat,
@@ -26,6 +27,7 @@ from trl_lint.knowledge import (
     defaults,
     families,
     later_refusals,
+    loaders,
     models,
     module_aliases,
     programs,
@@ -46,6 +48,7 @@ from trl_lint.knowledge.rows import Range, Ranges, Release, line_of, read_rows
 from trl_lint.records import NamedTuple
 
 READERS: dict[str, Callable[[], object]] = {
+    "bugs/*.toml": lambda: all(bugs.bugs(package) for package in bugs.packages()),
     "commands/openrlhf.toml": lambda: programs.table("openrlhf"),
     "commands/trl.toml": commands.table,
     "commands/verl.toml": lambda: programs.table("verl"),
@@ -64,6 +67,7 @@ READERS: dict[str, Callable[[], object]] = {
     "defaults.toml": defaults.defaults,
     "environment/*.toml": variables.variables,
     "families/*.toml": families.families,
+    "loaders.toml": loaders.loaders,
     "models/columns.toml": columns.trainer_columns,
     "models/datasets.toml": lambda: datasets.hub_dataset("trl-lib/Capybara"),
     "models/models.toml": lambda: models.model_of("Qwen/Qwen2.5-7B"),

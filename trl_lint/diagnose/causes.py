@@ -25,7 +25,7 @@ from trl_lint.diagnose.refusals import Refused, all_refused_by
 from trl_lint.diagnose.versions import versions_in
 from trl_lint.finding import Finding
 from trl_lint.knowledge import api
-from trl_lint.knowledge.causes import Cause, causes, prevention
+from trl_lint.knowledge.causes import KNOWN_BUG, Cause, causes, prevention
 from trl_lint.knowledge.symptoms import myths
 
 _MOST = 5
@@ -116,8 +116,8 @@ class _Diagnoser:
             if best is not None:
                 (excluded if best.against else found).append((cause, best))
         particular = [one for one in found if not one[1].symptom.fallback]
-        # What only a traceback could tell does not silence what the message is about.
-        if any(NO_TRACEBACK not in best.open for _, best in particular):
+        # What only a traceback, or a finding in the project, could tell does not silence what the message is about.
+        if any(NO_TRACEBACK not in best.open and cause.code != KNOWN_BUG for cause, best in particular):
             found = particular
         codes = [cause.code for cause, _ in found if cause.is_rule]
         codes += [code for code in TELLING if self.refused is not None and code not in codes]

@@ -14,7 +14,7 @@ from trl_lint.knowledge.pages import all_pages
 from trl_lint.knowledge.symptoms import Symptom, tables
 from trl_lint.records import NamedTuple
 
-_KNOWN_BUG = "TRL206"
+KNOWN_BUG = "TRL206"
 
 
 class Cause(NamedTuple):
@@ -55,8 +55,8 @@ def causes() -> tuple[Cause, ...]:
         found[row.code] = Cause(
             row.code, row.name, row.title, row.family, row.advice, False, row.symptoms, row.references, row.prevention
         )
-    known = found[_KNOWN_BUG]
-    found[_KNOWN_BUG] = known._replace(symptoms=(*known.symptoms, *_symptoms_of_bugs()))
+    known = found[KNOWN_BUG]
+    found[KNOWN_BUG] = known._replace(symptoms=(*known.symptoms, *_symptoms_of_bugs()))
     for also in (row for table in tables() for row in table.also):
         if also.code not in found:
             raise KnowledgeError(f"rules/symptoms: there is no cause {also.code}")
