@@ -17,7 +17,7 @@ from trl_lint.settings import Settings
 _FIXTURES = Path(__file__).parent.parent / "fixtures"
 # Those about commands and configs, whose words are paths.
 _FOLDERS = sorted(folder for folder in _FIXTURES.iterdir() if folder.name.startswith(("TRL4", "TRL5")))
-_LARGE = ("TRL401", "TRL402", "TRL403")  # hundreds of projects each
+_LARGE = ("TRL401", "TRL402", "TRL403", "TRL404", "TRL405", "TRL501", "TRL503", "TRL504")  # with many projects
 _HERE = [
     '"$(cd "$(dirname "$0")" && pwd)"',
     "$(dirname $0)",

@@ -28,11 +28,11 @@ def test_no_rule_about_python_is_left_out():
     assert torture.every_rule_is_active(Triage(all_rules()), b"") == rules and len(rules) > 15
 
 
-@pytest.mark.parametrize("files", [20, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("files", [8, pytest.param(60, marks=pytest.mark.slow)])
 def test_broken_fixtures_break_nothing(files: int):
     toll = torture.summed(torture.break_fixtures(files, seed=2026))
     assert toll.files == files and toll.failures == []
-    assert toll.unreadable > files // 6  # else nothing was broken
+    assert toll.unreadable > files // 10  # else nothing was broken
 
 
 def test_a_rule_that_raises_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -92,11 +92,11 @@ def test_a_command_that_is_not_understood_any_more():
     assert "run.sh" in lost and "train.py" in lost
 
 
-@pytest.mark.parametrize("copies", [2, pytest.param(12, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("copies", [1, pytest.param(12, marks=pytest.mark.slow)])
 def test_killed_repairs_leave_whole_files(copies: int, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(fix_safety, "_COPIES", copies)
-    counts, problems = fix_safety.kill_at_random(3, seed=1)
-    assert sum(counts.values()) == 3 and problems == []
+    counts, problems = fix_safety.kill_at_random(2, seed=1)
+    assert sum(counts.values()) == 2 and problems == []
 
 
 def test_what_a_killed_repair_leaves_is_removed_by_the_next(tmp_path: Path):

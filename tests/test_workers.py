@@ -84,10 +84,10 @@ def test_jobs(wanted: int | None, files: int, jobs: int):
     assert jobs_for(wanted, files) == jobs
 
 
-LARGE = [pytest.param(name, marks=pytest.mark.slow) for name in ("TRL301", "TRL501")]
+LARGE = [pytest.param(name, marks=pytest.mark.slow) for name in ("TRL103", "TRL301", "TRL305", "TRL501")]
 
 
-@pytest.mark.parametrize("folder", ["TRL103", "TRL305", "TRL506", "demo", *LARGE])
+@pytest.mark.parametrize("folder", ["TRL506", "TRL303", "demo", *LARGE])
 def test_what_is_found_does_not_depend_on_their_number(folder: str):
     path = str(FIXTURES / folder)
     alone, together = (check([path], Settings(root=path), jobs=jobs) for jobs in (1, 3))

@@ -88,8 +88,8 @@ CASES = [
     for package in providers()
     for dependency in sorted({row.dependency for row in distinct(package)})
 ]
-# Every third range of two packages, the first of them always; or all.
-STEPS = [3, pytest.param(1, marks=pytest.mark.slow)]
+# Every sixth range of two packages, the first of them always; or all.
+STEPS = [6, pytest.param(1, marks=pytest.mark.slow)]
 
 
 def test_every_release_has_rows():

@@ -270,6 +270,7 @@ def test_the_review_is_asked_for_only_on_demand(runner: Runner):
     assert runner.pip.read_text().splitlines()[-1] == f"{ROOT}[review]"
 
 
+@pytest.mark.slow
 def test_the_review_says_what_the_check_found(runner: Runner):
     pytest.importorskip("github", reason="PyGithub is in the extra `test`")
     pytest.importorskip("jsonschema", reason="jsonschema is in the extra `test`")

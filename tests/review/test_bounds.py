@@ -29,7 +29,9 @@ def found(message: str, paths: int, length: int, fix: Repair | None = None) -> R
     return Reported("TRL301", "error", message[:4000], Place("train.py", 1, 1, 1, 2), "0" * 16 + ":1", related, fix)
 
 
-@pytest.mark.parametrize("paths", [0, 1, 5, 10, 11, 200])
+@pytest.mark.parametrize(
+    "paths", [0, 11, *(pytest.param(number, marks=pytest.mark.slow) for number in (1, 5, 10, 200))]
+)
 @pytest.mark.parametrize("length", [10, 1000])
 @pytest.mark.parametrize("text", [HOSTILE, "`" * 999, "`a" * 500, "\U000e0001" * 999, "&<@#:" * 999, "a@b " * 999])
 @pytest.mark.parametrize("fix", [None, 19_000])

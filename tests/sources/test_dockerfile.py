@@ -131,6 +131,8 @@ def test_stages_by_instruction():
         ("COPY a.txt /tmp/", "/tmp/b.txt", "", None),
         ("COPY . /app", "sub", None, None),
         ("", "/tmp/a.txt", "", None),
+        ("", "//tmp/a.txt", "", None),
+        ("COPY . /app", "a.txt", "//app", "a.txt"),
     ],
 )
 def test_where_a_name_in_the_image_comes_from(text: str, name: str, directory: str | None, host: str | None):

@@ -169,7 +169,7 @@ def on_the_host(name: str, directory: str | None, copies: dict[str, str]) -> str
     """The name, in the folder the image is built from, of what a name in the image was copied from; None if unknown."""
     if directory is None and not posixpath.isabs(name):
         return None
-    path = posixpath.normpath(posixpath.join("/", directory or "", name))
+    path = "/" + posixpath.normpath(posixpath.join("/", directory or "", name)).lstrip("/")  # two slashes stay two
     if path in copies:
         return copies[path]
     folder = posixpath.dirname(path)
