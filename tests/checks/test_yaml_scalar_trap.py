@@ -132,6 +132,7 @@ def test_numbers_that_are_numbers(number: str, way: str, tmp_path: Path) -> None
         ("TrlParser", " --eval_strategy no"),
         ("LLaMA-Factory 0.9.5", " eval_strategy=no"),
         ("ms-swift", " --eval_strategy no"),
+        ("safe_load", " --eval_strategy no"),
     ],
 )
 def test_the_command_replaces_what_harms(way: str, more: str, tmp_path: Path) -> None:

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from trl_lint import tracked
-from trl_lint.coverage import NO_FLAG
+from trl_lint.coverage import NO_FLAG, OUTSIDE
 from trl_lint.finding import Severity
 from trl_lint.grading import milder
 from trl_lint.memos import per_project
-from trl_lint.missing import ABSENT, Missing
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.sources import SourceError
 
 if TYPE_CHECKING:
@@ -160,12 +160,16 @@ def after_flags(
 
 def after_commands(severity: Severity, names: tuple[str, ...], document: Document, project: Project) -> Severity | None:
     """As `after_flags`, of a recipe and the commands that name it, each of which its framework reads in its own way."""
-    from trl_lint.run.effective import Setting, Unknown
+    from trl_lint.run.effective import Setting, Unknown, of_flag
 
     def has_flag(launch: Launch, name: str) -> bool | None:
         from trl_lint.run.runs import run_of
 
         found = run_of(launch, project).config.given(name)
+        if isinstance(found, Unknown) and found.reason == OUTSIDE:
+            # The script fills its config out of the file, and nothing but a flag of the command goes over that.
+            said = of_flag(launch, name)
+            return None if said is UNKNOWN else said is not ABSENT
         if not isinstance(found, Setting):
             # What is not understood may read the file in any way, but no flag goes over it.
             return None if isinstance(found, Unknown) and found.reason not in NO_FLAG else False

@@ -89,7 +89,9 @@ def _of_flags(parser: ScriptParser, inputs: Inputs) -> Layer:
 
     def read(name: str) -> Said:
         said = of_flag(launch, name)
-        if said is UNKNOWN or any(name.startswith(each) or f"no_{name}".startswith(each) for each in short):
+        spellings = (name, f"no_{name}")
+        # A flag in full is no beginning of itself, where the classes of the parser are not known either.
+        if said is UNKNOWN or any(full != each and full.startswith(each) for full in spellings for each in short):
             return hidden
         return said
 
