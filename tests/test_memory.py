@@ -14,10 +14,10 @@ import pytest
 
 from trl_lint import project
 from trl_lint.engine import check
-from trl_lint.project import readings
+from trl_lint.project import launch_table, readings
 from trl_lint.project.launch_table import all_launches
 from trl_lint.python.module import PythonModule
-from trl_lint.run.runs import all_runs
+from trl_lint.run.runs import _Runs, all_runs
 from trl_lint.settings import Settings
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
@@ -83,7 +83,7 @@ def test_what_holds_no_launch_is_not_kept_beyond_a_bound(tmp_path: Path, monkeyp
     for number in range(4):
         (tmp_path / f"script{number}.sh").write_text("echo hello # python\n")
     (tmp_path / "train.sh").write_text("python train.py\n")
-    monkeypatch.setattr(project, "_MOST_READ_AHEAD", 50)
+    monkeypatch.setattr(launch_table, "_MOST_READ_AHEAD", 50)
     files = project.Files()
     here = project.Project(str(tmp_path), files, Settings(root=str(tmp_path)))
     assert len(all_launches(here)) == 1
@@ -96,4 +96,4 @@ def test_a_candidate_that_is_none_is_not_remembered(tmp_path: Path):
     here = project.Project(str(tmp_path), project.Files(), Settings(root=str(tmp_path)))
     (run,) = all_runs(here)
     assert run.candidates == ()
-    assert list(here._runs) == [run.launch]
+    assert list(here.part(_Runs).known) == [run.launch]

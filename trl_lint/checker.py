@@ -564,7 +564,7 @@ class Checker:
         if finding.code != "TRL003" and any(is_retired(path, root) for root in roots):
             finding = finding._replace(severity=milder(finding.severity))
         elif finding.severity != "info" and self._module is not None and self._module.path == path:
-            finding = self._as_reached(finding)  # what its code does, and no command that its text shows
+            finding = self._as_reached(finding, self._module)  # what its code does, and no command that its text shows
         if finding.fix is not None and (rule := self._by_code.get(finding.code)) is not None:
             finding = trusted(finding, rule.page.severity)
         found = self.found_in.setdefault(self._checking, {})
@@ -572,7 +572,7 @@ class Checker:
         found.setdefault(finding)
         return len(found) > count
 
-    def _as_reached(self, finding: Finding) -> Finding:
+    def _as_reached(self, finding: Finding, module: PythonModule) -> Finding:
         """A finding one level lower where nothing runs the module in which it stands."""
         from trl_lint.project.reached import is_replaced, is_unreached
 
@@ -580,7 +580,7 @@ class Checker:
         if not path.endswith(".py") or finding.code == "TRL003":
             return finding
         project = self.project(path)
-        is_idle = is_unreached(path, project)
+        is_idle = is_unreached(module, project)
         if not is_idle and not is_replaced(path, project):
             return finding
         message = f"{finding.message}; nothing in this project imports this module" if is_idle else finding.message

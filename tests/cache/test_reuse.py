@@ -144,11 +144,20 @@ def test_what_others_may_ask_for(added: str, project: Path, cached: Cached) -> N
 
 def test_several_files_at_once(project: Path, cached: Cached, checked: list[str]) -> None:
     cached.fresh()
-    for name in ("alone.py", "quiet.py", "step.py"):
-        (project / name).write_text("import torch\n", "utf-8")
+    kept = {"alone.py": "", "quiet.py": "print()\n", "step.py": "import helpers\n"}  # what says who reaches whom
+    for name, text in kept.items():
+        (project / name).write_text(f"import torch\n{text}", "utf-8")
     checked.clear()
     assert cached.fresh() == cached.plain()
     assert sorted(checked[:3]) == ["alone.py", "quiet.py", "step.py"] and len(checked) == 3 + len(FILES)
+
+
+def test_who_reaches_a_module_is_asked_again(project: Path, cached: Cached) -> None:
+    before = cached.fresh().out
+    for text in ("import alone\n\nprint('nothing')\n", FILES["quiet.py"]):
+        (project / "quiet.py").write_text(text, "utf-8")
+        after = cached.fresh()
+        assert after == cached.plain() and (after.out == before) == (text == FILES["quiet.py"])
 
 
 def test_an_edit_and_a_new_file(project: Path, cached: Cached) -> None:

@@ -168,6 +168,7 @@ NARROW = {
     "run/runs.py": "a script that nobody starts is judged by itself",
     "project/templates.py": "of the file that is checked",
     "workspace.py": "what a file holds is compared with what it held",
+    "project/reached.py": "how a file is used by modules of its project is asked again",
     "project/launch_table.py": "a file is read ahead, and dropped if it holds nothing",
     "project/readings.py": "a file that says nothing of a kind is asked again whether it does",
     "run/trainer/names.py": "what a module imports stays with that module",

@@ -117,7 +117,7 @@ class TestProcess:
     def test_several_processes_find_what_one_finds(self, project: Path):
         (project / "requirements.txt").write_text("trl==0.18.0\n")
         for number in range(12):
-            (project / f"train_{number}.py").write_text(FAULT if number % 2 else PINNED)
+            (project / f"train_{number}.py").write_text(f"{FAULT}\n\nprint(mask)\n" if number % 2 else PINNED)
         alone = sorted(ours(flake8("--jobs=1", ".", cwd=project)))
         assert len(alone) == 12
         assert sorted(ours(flake8("--jobs=3", ".", cwd=project))) == alone

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from trl_lint import budget, tracked
-from trl_lint.memos import read_per_project
+from trl_lint.memos import per_project
 from trl_lint.paths import MARKDOWN, is_retired_name, is_test_file, repository_around
 from trl_lint.project import CONTEXT_FILE_BYTES, Project, is_larger
 from trl_lint.python.guards import key_of
@@ -27,6 +27,7 @@ from trl_lint.sources.files import words_of
 
 _MOST_FILES = 10_000
 _MOST_BYTES = 30_000_000
+_WORTH_COUNTING = 4096
 _SETUPS = ("setup.py", "setup.cfg")
 # What other programs load by its name: pytest, pip, nox, invoke, fabric, locust, web servers, serving of models.
 _LOADED = frozenset(
@@ -60,16 +61,15 @@ _INERT = frozenset(
 )  # fmt: skip
 
 
-def is_unreached(path: str, project: Project) -> bool:
+def is_unreached(module: PythonModule, project: Project) -> bool:
     """Whether a module of the project only defines things, and nothing that runs imports or names it."""
+    path = module.path
     name = _name_of(path)
     if not name.isidentifier() or name in _LOADED or is_test_file(path) or not _is_whole(project):
         return False
     if _is_installed(path, project):
         return False
-    with suppress(OSError, SourceError):
-        return not runs_alone(project.module_in(path)) and path in _reach(project).unreached
-    return False
+    return not runs_alone(module) and path in _reach(project).unreached
 
 
 def is_replaced(path: str, project: Project) -> bool:
@@ -146,32 +146,33 @@ class _Reach(NamedTuple):
     unnamed: frozenset[str] = frozenset()
 
 
-@read_per_project
+@per_project
 def _reach(project: Project) -> _Reach:
     """What is reached in a project; all of it where that cannot be told."""
-    code = [path for path in project.paths if path.endswith(".py") and not is_larger(path, CONTEXT_FILE_BYTES)]
-    others = [path for path in project.paths if not path.endswith(".py") and not is_larger(path, CONTEXT_FILE_BYTES)]
-    if len(code) + len(others) > _MOST_FILES:
+    paths = [path for path in project.paths if not is_larger(path, CONTEXT_FILE_BYTES)]
+    if len(paths) > _MOST_FILES:
         budget.note(project.root, f"of more than {_MOST_FILES:,} files it was not asked which of them nothing imports")
         return _Reach()
+    code = [path for path in paths if path.endswith(".py")]
+    others = [path for path in paths if not path.endswith(".py")]
     by_name: dict[bytes, list[str]] = {}
     for path in code:
         by_name.setdefault(_name_of(path).encode(), []).append(path)
-    mentions: dict[str, set[bytes]] = {}
+    mentions: dict[str, frozenset[bytes]] = {}
     waiting: list[str] = []
     size = 0
     for path in (*code, *others):
-        data = _data(path, project)
-        size += len(data)
+        use = _noted_use(path, project)
+        size += use.size
         if size > _MOST_BYTES:
             budget.note(
                 project.root, f"of more than {_MOST_BYTES:,} bytes it was not asked which modules nothing imports"
             )
             return _Reach()
-        if path.endswith(".py") and _BY_UNKNOWN_NAME.search(data):
+        if use.names_unknown:
             return _Reach()
-        mentions[path] = _words(path, data) & by_name.keys()
-        if not path.endswith(".py") or is_test_file(path) or _may_run(data) or _name_of(path) in _LOADED:
+        mentions[path] = use.names & by_name.keys()
+        if use.is_started:
             waiting.append(path)
     if not any(path.endswith((".py", ".ipynb")) for path in waiting):
         return _Reach()  # nothing here starts anything: others do
@@ -183,6 +184,46 @@ def _reach(project: Project) -> _Reach:
             waiting += found
     named = {other for path, names in mentions.items() for name in names for other in by_name[name] if other != path}
     return _Reach(frozenset(code) - reached, frozenset(code) - named)
+
+
+class _Use(NamedTuple):
+    """All that is taken from a file here. Few changes of the file change its `size`: a power of two, or none."""
+
+    size: int
+    is_started: bool = False
+    names_unknown: bool = False  # modules that show when it runs
+    names: frozenset[bytes] = frozenset()
+
+    def __str__(self) -> str:
+        return b"\n".join((b"%d %d %d" % self[:3], *sorted(self.names))).decode("latin-1")
+
+
+@per_project
+def _names(project: Project) -> frozenset[bytes]:
+    """The names of all modules of a project."""
+    return frozenset(_name_of(path).encode() for path in project.paths if path.endswith(".py"))
+
+
+def _use_of(path: str, data: bytes, project: Project) -> _Use:
+    size = 1 << len(data).bit_length() >> 1 if len(data) >= _WORTH_COUNTING else 0
+    is_code = path.endswith(".py")
+    if is_code and _BY_UNKNOWN_NAME.search(data):
+        return _Use(size, names_unknown=True)
+    is_started = not is_code or is_test_file(path) or _may_run(data) or _name_of(path) in _LOADED
+    return _Use(size, is_started, names=frozenset(_words(path, data) & _names(project)))
+
+
+def _noted_use(path: str, project: Project) -> _Use:
+    """As `_use_of`; it is written down, so that no other change of the file concerns the others."""
+    with tracked.for_itself(path):
+        use = _use_of(path, _data(path, project), project)
+    tracked.note_content("is used as", str(use), path, True)
+    return use
+
+
+def is_used_as(path: str, use: str, project: Project) -> bool:
+    """Whether a file says of the modules of its project what it said before."""
+    return str(_use_of(path, project.files.own(path).data, project)) == use
 
 
 def _data(path: str, project: Project) -> bytes:

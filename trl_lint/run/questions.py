@@ -8,6 +8,7 @@ from contextlib import suppress
 from trl_lint import tracked
 from trl_lint.dependency_record import Asked
 from trl_lint.project import Project
+from trl_lint.project.reached import is_used_as
 from trl_lint.python.definitions import defines, takes
 from trl_lint.sources import SourceError
 from trl_lint.sources.files import fits, holds
@@ -53,6 +54,7 @@ _ANSWERS: Mapping[str, Callable[[str, str, Project], bool]] = {
     "is empty": _is_empty,
     "is larger": _is_larger,
     "has": _has,
+    "is used as": is_used_as,
     "holds": _of_bytes(holds),
     "fits": _of_bytes(fits),
 }

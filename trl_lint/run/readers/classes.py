@@ -70,12 +70,16 @@ def _defaults(arguments_class: str, parser: ScriptParser | None, versions: Versi
 
 
 def _of_script(script: Script, inputs: Inputs) -> Layer:
-    """What a script builds its config with, and what it assigns to it later."""
+    """What a script builds its config with, and what it assigns to it later.
+
+    The layer does not refer to the run, which keeps it.
+    """
     given, hides = script.given()
     changed = frozenset(script.changed)
+    arguments_class, newest = inputs.arguments_class, newest_of(inputs)
 
     def names() -> Iterator[str]:
-        default = _defaults(inputs.arguments_class, None, newest_of(inputs))
+        default = _defaults(arguments_class, None, newest)
         yield from (name for name in given if name not in changed or default(name) is not ABSENT)
 
     return Layer(lambda name: given.get(name, hides), names)
