@@ -1,7 +1,7 @@
 """Reading `rules/`: the rule pages, known releases, compatibility tables, advisories. Facts live there, not here.
 
 A zip archive compresses each file by itself, and has a name and a hash for each. So the build of a wheel
-(`hatch_build.py`) writes each folder of PACKED, with many texts that say much alike, as one file: `rules/pages.txt`.
+(`hatch_build.py`) writes each folder of PACKED, with many texts that say much alike, as one file: `rules/compat.txt`.
 There, lines of comments in tables are empty, and so are those that only tests read: the examples of symptoms and of
 bugs. What is in COMPRESSED stands there as `NAME.txt.xz`: these histories repeat themselves over longer ways than a zip
 archive sees, and so do the packed files of COMPRESSED_PACKS.
@@ -17,7 +17,7 @@ PACKED = (
     "semantics", "symptoms",
 )  # fmt: skip
 COMPRESSED = ("api", "conditions")
-COMPRESSED_PACKS = ("bugs", "releases", "requirements", "symptoms")
+COMPRESSED_PACKS = ("bugs", "pages", "releases", "requirements", "symptoms")
 _ONLY_READ_HERE = ("#", "example = ", "printed_by = ", "bad = ", "fine = ")
 _HEAD = "===== "  # and the name of the text that follows
 
@@ -55,7 +55,7 @@ def read_history(path: str) -> str | None:
     """
     whole = os.path.join(rules_dir(), f"{path}.txt")
     try:
-        with open(whole, encoding="utf-8") as stream:
+        with open(whole, encoding="utf-8", newline="") as stream:
             return stream.read()
     except OSError:
         if not os.path.exists(f"{whole}.xz"):
@@ -64,7 +64,7 @@ def read_history(path: str) -> str | None:
         import lzma
     except ImportError:
         raise KnowledgeError("this Python was built without lzma, which rules/ needs") from None
-    with lzma.open(f"{whole}.xz", "rt", encoding="utf-8") as stream:
+    with lzma.open(f"{whole}.xz", "rt", encoding="utf-8", newline="") as stream:
         return stream.read()
 
 
