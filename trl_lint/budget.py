@@ -34,7 +34,7 @@ Key = tuple[str, str]  # what works, and the path of the file that it works on
 # Seconds of work. The slowest file of the standard library takes a fifth of a second with all rules together.
 RULE_SECONDS = 10.0
 READER_SECONDS = 20.0
-SEARCH_SECONDS = 60.0  # for the files below each folder that is named; some 200,000 take four
+SEARCH_SECONDS = 60.0  # for the files below each folder that is named
 FILE_SECONDS = 60.0  # all of one file: its readers, and its rules
 PROJECT_SECONDS = 120.0  # each question about all files of a project, less the readers
 RUN_SECONDS = 1800.0  # of each process that takes part
