@@ -40,9 +40,14 @@ def state_of(row: Bug, members: Members) -> str:
 
 
 def is_in(part: str, lines: tuple[str, ...]) -> bool:
-    """Whether a part of a line stands in one of them, as it is or as `ast.unparse` writes it."""
-    ways = _ways(part)
-    return any(way in line for line in lines for way in ways)
+    """Whether a part of a line stands in one of them, as it is or as `ast.unparse` writes it; of several lines, in lines
+    that follow each other.
+    """
+    parts = [_ways(each) for each in part.split("\n")]
+    return any(
+        all(any(way in line for way in ways) for ways, line in zip(parts, lines[at:]))
+        for at in range(len(lines) - len(parts) + 1)
+    )
 
 
 @lru_cache(maxsize=1024)
