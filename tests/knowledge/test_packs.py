@@ -77,17 +77,21 @@ def test_an_empty_folder_has_no_texts(folder: Path):
     assert knowledge.text_names("pages") == []
 
 
+ONLY_READ_HERE = ("example", "printed_by", "bad", "fine", "twice", "checked")
+
+
 def test_tables_say_the_same_without_comments_and_examples():
     for name in PACKED:
         for path in (ROOT / "rules" / name).glob("*.toml"):
             text = path.read_text("utf-8")
             shorter = uncommented(text)
-            assert tomli.loads(shorter) == without(("example", "printed_by", "bad", "fine"), tomli.loads(text)), path
+            assert tomli.loads(shorter) == without(ONLY_READ_HERE, tomli.loads(text)), path
             assert len(shorter.split("\n")) == len(text.split("\n"))
 
 
 def without(names: tuple[str, ...], value: Any) -> Any:
-    """The same without these keys, wherever they stand."""
+    """The same without these keys, wherever they stand, and without the code of a bug."""
     if isinstance(value, dict):
-        return {key: without(names, inner) for key, inner in value.items() if key not in names}
+        left = {key: inner for key, inner in value.items() if key not in names}
+        return {key: without(names, inner) for key, inner in left.items() if (key, type(inner)) != ("code", dict)}
     return [without(names, inner) for inner in value] if isinstance(value, list) else value

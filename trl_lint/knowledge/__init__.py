@@ -2,9 +2,9 @@
 
 A zip archive compresses each file by itself, and has a name and a hash for each. So the build of a wheel
 (`hatch_build.py`) writes each folder of PACKED, with many texts that say much alike, as one file: `rules/compat.txt`.
-There, lines of comments in tables are empty, and so are those that only tests read: the examples of symptoms and of
-bugs. What is in COMPRESSED stands there as `NAME.txt.xz`: these histories repeat themselves over longer ways than a zip
-archive sees, and so do the packed files of COMPRESSED_PACKS.
+There, lines of comments in tables are empty, and so are those that only tests and the release reader read: the examples
+of symptoms and of bugs, and how the code of a bug is told. What is in COMPRESSED stands there as `NAME.txt.xz`: these
+histories repeat themselves over longer ways than a zip archive sees, and so do the packed files of COMPRESSED_PACKS.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ PACKED = (
 )  # fmt: skip
 COMPRESSED = ("api", "conditions")
 COMPRESSED_PACKS = ("bugs", "pages", "releases", "requirements", "symptoms")
-_ONLY_READ_HERE = ("#", "example = ", "printed_by = ", "bad = ", "fine = ")
+_ONLY_READ_HERE = ("#", "example = ", "printed_by = ", "bad = ", "fine = ", "twice = ", "checked = ")
+_CODE = "[bug.code]"  # a table that is read here alone as a whole
 _HEAD = "===== "  # and the name of the text that follows
 
 
@@ -102,8 +103,12 @@ def packed(folder: str) -> str:
 
 
 def uncommented(text: str) -> str:
-    """A table without the lines of comments and of examples; those that are left keep their numbers."""
-    return "\n".join("" if line.startswith(_ONLY_READ_HERE) else line for line in text.split("\n"))
+    """A table without the lines that only tests and the release reader read; those that are left keep their numbers."""
+    kept, is_code = [], False
+    for line in text.split("\n"):
+        is_code = line == _CODE if line.startswith("[") else is_code
+        kept.append("" if is_code or line.startswith(_ONLY_READ_HERE) else line)
+    return "\n".join(kept)
 
 
 def unpacked(text: str) -> dict[str, str]:

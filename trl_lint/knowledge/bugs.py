@@ -40,14 +40,11 @@ class Code(NamedTuple):
     its lines as `ast.unparse` writes them, and what only the repaired code has.
     """
 
-    file: str
+    file: str = ""
     function: str = ""
     stands: tuple[str, ...] = ()
     lacks: tuple[str, ...] = ()
     elsewhere: tuple[Elsewhere, ...] = ()
-
-    def fault(self) -> str:
-        return "" if self.stands or self.lacks else "neither `stands` nor `lacks` says how the faulty code is told"
 
 
 class Example(NamedTuple):
@@ -67,7 +64,9 @@ class Example(NamedTuple):
 
 
 class Bug(NamedTuple):
-    """One fault; the head of `rules/bugs/trl.toml` explains the fields."""
+    """One fault; the head of `rules/bugs/trl.toml` explains the fields. A wheel has neither `checked` nor `code`, which
+    only the release reader and the tests ask for.
+    """
 
     id: str
     where: tuple[str, ...]
@@ -76,8 +75,8 @@ class Bug(NamedTuple):
     message: str
     consequence: Consequence
     evidence: tuple[str, ...]
-    checked: Literal["both", "start", "end"]
-    code: Code
+    checked: Literal["both", "start", "end"] = "end"
+    code: Code = Code()
     releases: Range = ""
     beside: Ranges = {}
     defaults: dict[str, str | bool | int | float] = {}

@@ -93,6 +93,8 @@ def range_of(states: dict[str, str]) -> str:
 
 def faults_of(package: str, row: Bug, answer: Answer) -> list[str]:
     """What is wrong with a row, by what the archives say of it and what the histories say of its condition."""
+    if not (row.code.stands or row.code.lacks):
+        return ["neither `stands` nor `lacks` says how the faulty code is told"]
     known = sorted(answer.states, key=Version)
     faulty = [version for version in known if answer.states[version] == FAULTY]
     if not faulty:

@@ -40,12 +40,13 @@ def state_of(row: Bug, members: Members) -> str:
 
 
 def is_in(part: str, lines: tuple[str, ...]) -> bool:
-    """Whether a part of a line stands in one of them, as it is or as `ast.unparse` writes it; of several lines, in lines
-    that follow each other.
+    """Whether a part of a line stands in one of them, as it is or as `ast.unparse` writes it.
+
+    Parts of several lines stand in lines that follow each other.
     """
     parts = [_ways(each) for each in part.split("\n")]
     return any(
-        all(any(way in line for way in ways) for ways, line in zip(parts, lines[at:]))
+        all(any(way in line for way in ways) for ways, line in zip(parts, lines[at:], strict=False))
         for at in range(len(lines) - len(parts) + 1)
     )
 
