@@ -110,18 +110,19 @@ def test_values_left_to_a_default_are_shown_when_asked_for(project: Path, capsys
 
 
 @pytest.mark.parametrize(
-    ("values", "expected"),
+    ("workers", "expected"),
     [
-        ({"trainer.n_gpus_per_node": "8", "trainer.nnodes": "2"}, ["8 GPUs on each of 2 machines", "worker 7"]),
-        ({"actor_num_nodes": "1", "actor_num_gpus_per_node": "2"}, ["actor: 2 GPUs", "actor rank 1"]),
-        ({"vllm_num_engines": "2", "vllm_tensor_parallel_size": "2"}, ["2 engines of 2 GPUs", "engine 1, TP 1"]),
-        ({"trainer.n_gpus_per_node": None}, []),
-        ({"trainer.n_gpus_per_node": "9" * 30}, []),
+        ([("trainer", 16, 2, "trainer", None), ("engine", 16, 2, "trainer", 4)],
+         ["trainer + engine 16 GPUs on 2 machines", "trainer 15", "engine 3, TP 3"]),
+        ([("trainer", 2, 1, "trainer", None)], ["trainer 2 GPUs", "trainer 1"]),
+        ([("engine", 4, None, "engine", 2)], ["engine 4 GPUs", "engine 1, TP 1"]),
+        ([("trainer", None, None, "trainer", None)], []),
+        ([("trainer", 10**29, 1, "trainer", None)], ["trainer 63"]),
     ],
-)
-def test_what_a_command_asks_ray_for(values: dict[str, str | None], expected: list[str]):
-    rows = [{"name": name, "value": value} for name, value in values.items()]
-    text = gpu_grid({"framework": "verl", "launcher": "python", "values": rows})
+)  # fmt: skip
+def test_what_a_command_asks_ray_for(workers: list[tuple[object, ...]], expected: list[str]):
+    names = ("role", "processes", "nodes", "pool", "size")
+    text = gpu_grid({"ray": True, "workers": [dict(zip(names, one, strict=True)) for one in workers]})
     assert all(each in text for each in expected) and bool(text) == bool(expected)
 
 

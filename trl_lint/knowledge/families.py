@@ -58,6 +58,22 @@ class Ranks(NamedTuple):
         return tuple(filter(None, (self.processes, self.machines, self.switch)))
 
 
+class Inner(NamedTuple):
+    """That a program calls a launcher of others, and hands it the options behind `--`.
+
+    `option` names the launcher, `usual` is the one without it; `plain`: the flag with which it calls none.
+    `processes`: its own option with their number for `accelerate launch`. `unless`: options with which all is
+    different. `subcommands`: those that train.
+    """
+
+    option: str
+    usual: str
+    subcommands: tuple[str, ...]
+    plain: str = ""
+    processes: str = ""
+    unless: tuple[str, ...] = ()
+
+
 class Program(NamedTuple):
     """A command that starts training or serving.
 
@@ -71,6 +87,7 @@ class Program(NamedTuple):
     `common`       whether the needle is a word of other texts too, so that it counts only with a blank or quote behind
     `serves_only`  whether it trains nothing
     `ranks`        what says how many processes it starts by itself
+    `inner`        which launcher of others it calls
     `hides_gpus`   whether it hides the GPUs on which no process of it runs
     `accelerate_config`, `deepspeed_config`  its own options that name such a file
     `hands_on`     a flag that it gives to every script, unless it has the option `keeps`
@@ -86,6 +103,7 @@ class Program(NamedTuple):
     common: bool = False
     serves_only: bool = False
     ranks: Ranks | None = None
+    inner: Inner | None = None
     hides_gpus: bool = False
     accelerate_config: str = ""
     deepspeed_config: str = ""
@@ -190,6 +208,7 @@ class Settings(NamedTuple):
     `adapter`: what switches weights of few bits and an adapter on. `engine`: what switches an inference engine on;
     `engine_mode`: where it runs; `tensor_parallel`: the GPUs that share one; `engine_length`: its longest text.
     `prompt_length`, `completion_length`: the longest of each. `template`: of the chat. `processes`, `nodes`: how many.
+    `method`: what it trains with.
     """
 
     model: Held
@@ -212,6 +231,7 @@ class Settings(NamedTuple):
     template: Held
     processes: Held
     nodes: Held
+    method: Held
 
 
 class Holds(NamedTuple):

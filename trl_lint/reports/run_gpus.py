@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from trl_lint.reports.html_page import told
-from trl_lint.reports.runs import gpu_roles, is_by_ray
-from trl_lint.words import read_count
+from trl_lint.reports.runs import gpu_roles, pools_in_words
 
 _MOST = 64  # boxes of one group
-_ROLLOUT = "actor_rollout_ref.rollout.tensor_model_parallel_size"
 
 
 def gpu_grid(run: dict[str, Any]) -> str:
     """The boxes of a run as `reports.runs.describe` gives it; nothing where no GPU is known."""
-    if is_by_ray(run):
-        return "".join(_by_ray({value["name"]: value["value"] for value in run["values"]}))
+    if run["ray"]:
+        return "".join(_by_ray(run["workers"]))
     boxes = []
     for gpu, role in gpu_roles(run).items():
         lines = list(_lines(run, gpu))
@@ -54,35 +52,23 @@ def engine_rank(index: int, tensor: int, pipeline: int = 1) -> str:
     return f"engine {index // (tensor * pipeline)}{stage}, TP {index % tensor}"
 
 
-def _by_ray(said: dict[str, str | None]) -> Iterator[str]:
-    """What the command of a program asks Ray for, group by group; nothing for what it leaves to a default."""
-
-    def count(*names: str) -> int | None:
-        return next((read_count(said[name]) for name in names if said.get(name)), None)
-
-    gpus = count("trainer.n_gpus_per_node")
-    if gpus is not None:
-        tensor = count(_ROLLOUT)
-        fits = tensor is not None and tensor > 0 and gpus % tensor == 0
-        rows = [[engine_rank(index, tensor)] if fits and tensor else [] for index in range(min(gpus, _MOST))]
-        machines = count("trainer.nnodes")
-        where = f" on each of {machines} machines" if machines not in (None, 1) else ""
-        boxes = [("both", f"worker {index}", lines) for index, lines in enumerate(rows)]
-        yield _grid(f"{gpus} GPUs{where}, shared by what verl trains and generates with", boxes)
-    for group in ("actor", "ref", "critic", "reward"):
-        each = count(f"{group}_num_gpus_per_node", f"{group}.num_gpus_per_node")
-        nodes = count(f"{group}_num_nodes", f"{group}.num_nodes")
-        if each is not None and nodes is not None:
-            boxes = [("trainer", f"{group} rank {index}", []) for index in range(min(each * nodes, _MOST))]
-            yield _grid(f"{group}: {each * nodes} GPUs", boxes)
-    engines, tensor = (
-        count("vllm_num_engines", "vllm.num_engines"),
-        count("vllm_tensor_parallel_size", "vllm.tensor_parallel_size"),
-    )
-    if engines is not None:
-        size = tensor or 1
-        boxes = [("server", engine_rank(index, size), []) for index in range(min(engines * size, _MOST))]
-        yield _grid(f"vLLM: {engines} engines" + (f" of {tensor} GPUs" if tensor else ""), boxes)
+def _by_ray(workers: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """What the command of a program asks Ray for, pool by pool; nothing for what is not known."""
+    pools = dict.fromkeys(one["pool"] for one in workers)
+    for pool, words in zip(pools, pools_in_words(workers), strict=True):
+        inside = [one for one in workers if one["pool"] == pool]
+        number = next((one["processes"] for one in inside if one["role"] == pool), None)
+        if number is None:
+            continue
+        size = next((one["size"] for one in inside if one["size"]), None)
+        roles = {one["role"] for one in inside}
+        kind = "both" if len(roles) > 1 and "engine" in roles else "server" if roles == {"engine"} else "trainer"
+        boxes = [
+            (kind, f"{pool} {index}", [engine_rank(index, size)] if size and number % size == 0 else [])
+            for index in range(min(number, _MOST))
+        ]
+        nodes = inside[0]["nodes"]
+        yield _grid(f"{words} GPUs" + (f" on {nodes} machines" if nodes not in (None, 1) else ""), boxes)
 
 
 def _grid(title: str, boxes: Iterable[tuple[str, str, Iterable[str]]]) -> str:

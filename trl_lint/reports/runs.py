@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TextIO
 
 from trl_lint.finding import Location
@@ -12,7 +12,7 @@ from trl_lint.reports import visible
 from trl_lint.reports.colors import Palette
 from trl_lint.reports.log_safe import dump_json
 from trl_lint.run.effective import Setting
-from trl_lint.run.overview import PACKAGES, backend_of, values_of
+from trl_lint.run.overview import backend_of, packages_of, values_of
 from trl_lint.run.runs import Run
 from trl_lint.run.servers import Server, servers_of, share_of, shown_ids
 from trl_lint.run.vllm_device import own_device
@@ -38,12 +38,25 @@ def describe(run: Run, cwd: str, everything: bool = False) -> dict[str, Any]:
     return {
         "name": run.name,
         "framework": run.framework,
+        "method": run.method or None,
         "launcher": launch.launcher,
         **place(launch.location),
         "documentation": launch.is_documentation,
         "config": run.arguments_class or None,
         "backend": backend_of(run) or None,
         "processes": _processes(run, place),
+        "nodes": run.workers[0].machines if run.framework != "vllm" else None,
+        "ray": bool(run.asked_of_ray),
+        "workers": [
+            {
+                "role": one.role,
+                "processes": one.total,
+                "nodes": one.machines,
+                "pool": one.pool,
+                "size": one.size.integer if isinstance(one.size, Setting) else None,
+            }
+            for one in (run.workers if run.framework != "vllm" else ())
+        ],
         "gpus": {
             "visible": None if launch.visible_gpus is None else list(launch.visible_gpus),
             "used": None if share is None or share.taken is None else list(share.taken),
@@ -129,7 +142,7 @@ def _server(server: Server, place: dict[str, Any]) -> dict[str, Any]:
 
 def _versions(run: Run, place: Any) -> dict[str, Any]:
     found = {}
-    for name in PACKAGES:
+    for name in packages_of(run):
         package = run.environment.package(name)
         if package.source in ("assumed", "unknown") and not package.pins:
             continue
@@ -209,13 +222,19 @@ def _how(run: dict[str, Any]) -> str:
         parts.append("with an unknown number of processes")
     else:
         parts.append(f"with {counted(processes['value'])}")
+    if run["nodes"] not in (None, 1):
+        parts.append(f"on {run['nodes']} machines")
     return " ".join(parts)
 
 
 def _rows(run: dict[str, Any]) -> Iterable[tuple[str, str, str]]:
     """The rows below a headline: label, text, and the place that says so."""
+    if run["method"]:
+        yield "method", run["method"], ""
     if run["processes"] is not None and run["processes"]["path"]:
         yield "processes", str(run["processes"]["value"]), _where(run["processes"])
+    if run["ray"]:
+        yield "Ray", ", ".join(pools_in_words(run["workers"])), ""
     roles = gpu_roles(run)
     if roles:
         ids = {role: tuple(gpu for gpu, one in roles.items() if one == role) for role in dict.fromkeys(roles.values())}
@@ -248,15 +267,19 @@ def vllm_in_words(vllm: dict[str, Any]) -> str:
     return known.get(vllm["mode"], vllm["mode"] or "?")
 
 
-def is_by_ray(run: dict[str, Any]) -> bool:
-    """Whether Ray starts the processes that train, so that the command and its process say nothing about GPUs."""
-    return run["framework"] in ("openrlhf", "verl") and run["launcher"] != "torchrun"
+def pools_in_words(workers: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """The GPUs that Ray is asked for, by those who share them: `trainer + engine 8`, `reward ?`."""
+    for pool in dict.fromkeys(one["pool"] for one in workers):
+        inside = [one for one in workers if one["pool"] == pool]
+        owner = next((one for one in inside if one["role"] == pool), inside[0])
+        number = "?" if owner["processes"] is None else owner["processes"]
+        yield f"{' + '.join(one['role'] for one in inside)} {number}"
 
 
 def gpu_roles(run: dict[str, Any]) -> dict[str, str]:
     """What each GPU that the texts name does: id -> trainer, server, vLLM, several, idle; empty where none is known."""
     roles: dict[str, str] = {}
-    if is_by_ray(run):
+    if run["ray"]:
         return roles
     used, visible_ids, vllm = run["gpus"]["used"], run["gpus"]["visible"], run["vllm"] or {}
     count = run["gpus"]["per_machine"]

@@ -12,7 +12,7 @@ from trl_lint.reports.html_page import choice, folded, level_told, prose, told
 from trl_lint.reports.html_page import page as framed
 from trl_lint.reports.run_gpus import gpu_grid
 from trl_lint.reports.run_places import Concerned, RunPlaces
-from trl_lint.reports.runs import candidate_in_words, counted, is_by_ray, vllm_in_words
+from trl_lint.reports.runs import candidate_in_words, counted, vllm_in_words
 from trl_lint.words import counted as number_of
 
 # A page stays below 2 MB: beyond this many characters a run is only named, which is said.
@@ -79,7 +79,7 @@ class _Writer:
         if self.room <= 0:
             return f'<div class="card">{summary}</div>'
         processes = run["processes"]
-        if not is_by_ray(run) and run["framework"] != "vllm" and processes is not None:
+        if run["framework"] != "vllm" and processes is not None:
             summary += f" · {counted(processes['value'])}"
         values = self._values(run["values"], run)
         body = [_chain(self._boxes(run)), gpu_grid(run), *map(_server, run["servers"]), values]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
+from typing import Literal
 
 from trl_lint import asked
 from trl_lint.coverage import HIDDEN, NO_DEFAULT, NOT_STARTED, UNMAPPED, Reason
@@ -25,6 +26,7 @@ _REMEDIES: dict[Reason, str] = {
     HIDDEN: "write the options out, without variables that are set elsewhere",
 }
 Read = Callable[[str], Said]
+Role = Literal["trainer", "reference", "critic", "reward", "teacher", "engine"]
 Versions = Mapping[str, str]
 
 
@@ -62,6 +64,11 @@ class Config:
         self._versions = versions
         self._given: dict[str, Said] = {}  # asked for by many rules, each for many releases
         self._others: dict[tuple[tuple[str, str], ...], Config] = {}
+
+    @property
+    def release(self) -> str:
+        """The release that is asked, "" where none is known."""
+        return self._versions.get(self.package, "")
 
     def given(self, name: str) -> Said:
         """What the project sets an option to; ABSENT where its default counts."""
@@ -238,3 +245,40 @@ def _answer(name: str, found: Said) -> asked.Answer:
         return asked.Answer("value", name, f"{found.value!r} ({found.origin})", found.location)
     remedy = "write the value itself there"
     return asked.Answer("value", name, f"not known: the {found.origin} computes it", found.location, False, remedy)
+
+
+# -- what the options have started ------------------------------------------------------------------------------------
+
+
+class Workers(NamedTuple):
+    """The processes of a run that do one thing, one on each GPU.
+
+    `number`: of them all, `nodes`: the machines they are spread over; UNKNOWN where nobody can tell, and `nodes` ABSENT
+    where they may stand anywhere. `pool`: whose GPUs they are on, their own role where they have them alone.
+    `size`: the GPUs that share one engine. `device`: what they run on.
+    """
+
+    role: Role
+    number: Setting | Missing
+    nodes: Setting | Missing = ABSENT
+    pool: Role = "trainer"
+    size: Setting | Missing = ABSENT
+    device: str = "cuda"
+
+    @property
+    def total(self) -> int | None:
+        return self.number.integer if isinstance(self.number, Setting) else None
+
+    @property
+    def machines(self) -> int | None:
+        return self.nodes.integer if isinstance(self.nodes, Setting) else None
+
+
+def times(one: Setting | Missing, other: Setting | Missing) -> Setting | Missing:
+    """A number of processes, so many on each machine: at the place of the first that somebody wrote."""
+    if not isinstance(one, Setting) or not isinstance(other, Setting):
+        return UNKNOWN
+    if one.integer is None or other.integer is None:
+        return UNKNOWN
+    place = one if one.location is not None else other
+    return place._replace(value=one.integer * other.integer)

@@ -14,7 +14,7 @@ from trl_lint.run.config import Config
 from trl_lint.run.effective import Setting, Unknown, of_document
 from trl_lint.run.runs import Run
 
-PACKAGES = ("trl", "transformers", "accelerate", "deepspeed", "peft", "vllm", "openrlhf", "verl", "torch")
+_PACKAGES = ("trl", "transformers", "accelerate", "deepspeed", "peft", "vllm", "torch")
 _OVERRIDE = regex(r"(?P<name>[+~]{0,2}[A-Za-z_][\w.@/]*)=(?P<value>.*)", re.DOTALL)
 _FLAG = regex(r"--(?P<name>[A-Za-z][\w.-]*)(?:=(?P<value>.*))?", re.DOTALL)
 
@@ -30,6 +30,11 @@ class Line(NamedTuple):
     default: str | None
     location: Location | None
     reason: str = ""
+
+
+def packages_of(run: Run) -> tuple[str, ...]:
+    """The packages whose releases decide what a run does, that of its framework first."""
+    return tuple(dict.fromkeys(filter(None, (run.config.package, *_PACKAGES))))
 
 
 def is_shown(run: Run) -> bool:

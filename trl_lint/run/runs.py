@@ -26,12 +26,12 @@ from trl_lint.sources import Source, SourceError
 
 if TYPE_CHECKING:
     from trl_lint.knowledge.api import Signature
-    from trl_lint.knowledge.families import Program
+    from trl_lint.knowledge.families import Program, TrainingKind
     from trl_lint.project.documents import Document
     from trl_lint.project.environment import Environment
     from trl_lint.project.launches import Launch
     from trl_lint.run.candidates import Candidate
-    from trl_lint.run.config import Config
+    from trl_lint.run.config import Config, Workers
     from trl_lint.sources.shell import Word
 
 
@@ -252,21 +252,52 @@ class Run:
 
         return signature_of(self.arguments_class, tuple(versions.items()))
 
+    @cached_property
+    def kind(self) -> TrainingKind:
+        """Whether it trains by reinforcement, on preferences, or in another way."""
+        from trl_lint.run.method import kind_of
+
+        return kind_of(self)
+
+    @cached_property
+    def method(self) -> str:
+        """What it trains with, as its framework calls it: grpo, dpo, sft; "" where nothing says it."""
+        from trl_lint.run.method import method_of
+
+        return method_of(self)
+
     # -- processes and GPUs ---------------------------------------------------------------------------------------
 
     @property
     def processes(self) -> Setting | Missing:
         """How many processes train, over all machines; UNKNOWN where the texts do not say."""
-        found = self._processes
+        found = self.workers[0].number
         if asked.log is not None:
             asked.note(_answer_about_processes(self, found))
         return found
 
-    @cached_property
-    def _processes(self) -> Setting | Missing:
-        from trl_lint.run.processes import read_processes
+    @property
+    def nodes(self) -> Setting | Missing:
+        """The machines on which they do; UNKNOWN where the texts do not say."""
+        return self.workers[0].nodes
 
-        return read_processes(self)
+    @cached_property
+    def workers(self) -> tuple[Workers, ...]:
+        """The processes by what they do: the trainer first, then what generates and scores, where the run starts it."""
+        from trl_lint.run.processes import read_workers
+
+        return read_workers(self)
+
+    @cached_property
+    def asked_of_ray(self) -> tuple[Workers, ...]:
+        """The processes that Ray starts, on whatever machine it finds; none where a launcher starts them here."""
+        return self.workers_by_ray(None)
+
+    def workers_by_ray(self, config: Config | None) -> tuple[Workers, ...]:
+        """The same with the options of other releases."""
+        from trl_lint.run.readers import read_workers
+
+        return read_workers(self, config or self.config) if self.launch.launcher == "python" else ()
 
     def release(self) -> None:
         """Let go of what is large, now that nobody asks for a while: the trees of scripts. What asks reads again."""

@@ -128,26 +128,8 @@ class Share(NamedTuple):
 def share_of(run: Run) -> Share:
     """The GPUs the processes of a training run take on one machine."""
     processes = run.processes.integer if isinstance(run.processes, Setting) else None
-    machines = machines_of(run)
-    count = None if processes is None or machines is None else max(1, processes // machines)
-    return Share(run.launch.visible_gpus, count)
-
-
-def machines_of(run: Run) -> int | None:
-    """The number of machines a run is spread over, None where it is not known."""
-    launch = run.launch
-    for option in ("--num_machines", "--nnodes", "--num_nodes"):
-        word = launch.options.get(option)
-        if word is not None:
-            return read_count(word.text)
-    ranks = launch.program.ranks if launch.program is not None else None
-    given = launch.env.get(ranks.machines) if ranks is not None else None
-    if given is not None:
-        return read_count(given.text)
-    if run.accelerate is not None:
-        said = run.accelerate.value("num_machines")
-        return said if isinstance(said, int) else 1 if said is None else None
-    return 1
+    machines = run.workers[0].machines
+    return Share(run.launch.visible_gpus, None if processes is None or not machines else max(1, processes // machines))
 
 
 def shown_ids(ids: tuple[str, ...] | None) -> str:

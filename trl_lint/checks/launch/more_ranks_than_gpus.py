@@ -25,7 +25,6 @@ _SPREAD = (
 )  # fmt: skip
 _CONFIGS = (".yaml", ".yml", ".json")
 _NO_GPU = ("--no_cuda", "--no-cuda", "--no_gpu", "--no-gpu")
-_ON_RAY = ("verl", "openrlhf")
 _CPU_IN_CODE = (b"gloo", b"use_cpu=True", b"no_cuda=True", b"cpu=True")
 _CPU = ("--cpu", "--use_cpu", "--use_mps_device", "--tpu", "--use_xpu")
 
@@ -64,7 +63,7 @@ class MoreRanksThanGpus(Rule):
             yield from self._check_server(run, room)
         elif server is not None:
             yield from self._check_sizes(run, server, room)
-        elif run.framework in _ON_RAY:
+        elif run.asked_of_ray:
             yield from self._check_ray(run, room)
         elif program is not None and program.starts_processes and not program.hides_gpus:
             yield from self._check_training(run, room)
@@ -103,9 +102,9 @@ class MoreRanksThanGpus(Rule):
 
     def _check_ray(self, run: Run, room: Room) -> Iterator[Finding]:
         """A warning: a cluster that is running on the machine may have been started with other GPUs."""
-        from trl_lint.checks.launch import _openrlhf_gpus, _verl_gpus
+        from trl_lint.checks.launch._ray_gpus import wanted_gpus
 
-        wanted = (_verl_gpus if run.framework == "verl" else _openrlhf_gpus).wanted_gpus(run)
+        wanted = wanted_gpus(run)
         if wanted is not None and wanted.number > room.gpus:
             yield self._finding(run, wanted.words, room, wanted.places, is_mild=True)
 
@@ -164,9 +163,9 @@ def _room_of(run: Run) -> Room | None:
 
 def _cluster_of(run: Run) -> Room | None:
     """The cluster that the script of a run starts for it."""
-    if run.framework not in _ON_RAY:
+    if not run.asked_of_ray:
         return None
-    from trl_lint.checks.launch._verl_gpus import cluster_of
+    from trl_lint.checks.launch._ray_gpus import cluster_of
 
     found = cluster_of(run)
     return Room(found[0], found[1].message, found[1]) if found is not None else None

@@ -9,7 +9,7 @@ from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding, Location, Severity
 from trl_lint.run.runs import Run
-from trl_lint.run.servers import Server, is_beside, machines_of, servers_of, share_of, shown_ids
+from trl_lint.run.servers import Server, is_beside, servers_of, share_of, shown_ids
 
 
 class ServerAndTrainerShareGpu(Rule):
@@ -19,7 +19,7 @@ class ServerAndTrainerShareGpu(Rule):
 
     def check_run(self, run: Run) -> Iterator[Finding]:
         yield from self._check_own_vllm(run)
-        if run.framework != "trl" or not has_modes(run) or machines_of(run) != 1:
+        if run.framework != "trl" or not has_modes(run) or run.workers[0].machines != 1:
             return
         for server in servers_of(run):
             if is_beside(run, server):

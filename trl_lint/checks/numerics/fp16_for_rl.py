@@ -10,9 +10,6 @@ from trl_lint.checks.numerics._training import (
     bool_flag,
     config_class,
     is_of_run,
-    kind_of_class,
-    kind_of_recipe,
-    kind_of_run,
     reads_training_arguments,
 )
 from trl_lint.checks.rule import Rule, Site
@@ -93,6 +90,7 @@ class Fp16ForRl(Rule):
             )
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
+        from trl_lint.run.method import kind_of_recipe
         from trl_lint.sources.nodes import find_entry
 
         root = document.mapping
@@ -157,7 +155,7 @@ class Fp16ForRl(Rule):
             return
         if not is_of_run(fp16, run):
             return
-        kind = kind_of_run(run)
+        kind = run.kind
         if isinstance(bf16, Setting) and bf16.truth is True:
             if fp16.origin == bf16.origin == "recipe":
                 return
@@ -185,7 +183,7 @@ class Fp16ForRl(Rule):
         said = run.config.given_setting("precision")
         if not isinstance(said, Setting) or said.value not in _FLOAT16 or said.location is None:
             return
-        if kind_of_run(run) == "rl":
+        if run.kind == "rl":
             yield self.finding(said.location, OVERFLOW, severity="info")
 
 
@@ -215,6 +213,8 @@ def read_flag(call: ast.Call, name: str, module: PythonModule) -> object:
 
 
 def is_rl_config(call: ast.Call, module: PythonModule) -> bool:
+    from trl_lint.run.method import kind_of_class
+
     return kind_of_class(config_class(call, module) or "") == "rl"
 
 

@@ -12,11 +12,7 @@ from trl_lint.checks.numerics._training import (
     is_of_run,
     is_off,
     is_policy_optimisation,
-    kind_of_class,
-    kind_of_launch,
     kind_of_module,
-    kind_of_recipe,
-    kind_of_run,
     written_as,
 )
 from trl_lint.checks.rule import Rule, Site
@@ -71,6 +67,8 @@ class GradientClippingOff(Rule):
         name = config_class(site.call, module)
         if name is None or not is_off(value):
             return
+        from trl_lint.run.method import kind_of_class
+
         severity = severity_of(kind_of_class(name), kind_of_module(module), module.names.modules())
         if severity is None:
             return
@@ -179,6 +177,7 @@ class GradientClippingOff(Rule):
     # -- documents and commands --------------------------------------------------------------------------------------
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
+        from trl_lint.run.method import kind_of_recipe
         from trl_lint.sources.nodes import Scalar
 
         root = document.mapping
@@ -220,7 +219,7 @@ class GradientClippingOff(Rule):
         given = config.given_setting("clipping")
         if not isinstance(given, Setting) or given.location is None or not is_of_run(given, run):
             return  # a file and a script are judged by themselves
-        if given.number is None or not is_off(given.number) or kind_of_run(run) == "other":
+        if given.number is None or not is_off(given.number) or run.kind == "other":
             return
         held = config.held("clipping")
         words = written_as(config.option("clipping"), given, run)
@@ -236,9 +235,10 @@ class GradientClippingOff(Rule):
         if not is_compared(run) or (run.deepspeed is None and run.accelerate is None):
             return
         from trl_lint.checks.numerics._deepspeed_clipping import unclipped
+        from trl_lint.run.method import kind_of_class, kind_of_command
 
         kind = kind_of_class(run.arguments_class.rpartition(".")[2])
-        kinds = (kind, kind_of_launch(run.launch, run.project))
+        kinds = (kind, kind_of_command(run))
         highest = severity_of(*kinds, {run.arguments_class.partition(".")[0]})
         for found in unclipped(run, highest, run.launch.is_documentation):
             yield self.finding(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from trl_lint.run.config import Config
+from trl_lint.run.config import Config, Workers
 from trl_lint.run.inputs import Inputs
 
 # The frameworks whose programs have a parser of their own. All others take words for the fields of recorded keys, or
@@ -20,4 +20,12 @@ def read_config(inputs: Inputs) -> Config:
     if name not in _OWN:
         name = "classes" if arguments_of(name) is None else "command_words"
     found: Config = import_module(f"trl_lint.run.readers.{name}").read_config(inputs)
+    return found
+
+
+def read_workers(inputs: Inputs, config: Config) -> tuple[Workers, ...]:
+    """What Ray starts for the program of a run, as its options say it; nothing where Ray starts none of it."""
+    if inputs.framework not in _OWN:
+        return ()
+    found: tuple[Workers, ...] = import_module(f"trl_lint.run.readers.{inputs.framework}").workers_of(inputs, config)
     return found

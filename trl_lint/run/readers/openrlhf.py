@@ -11,6 +11,7 @@ from trl_lint.coverage import COPY, CUT, HIDDEN, NO_DEFAULT, NO_RELEASE, NOT_KNO
 from trl_lint.finding import Location
 from trl_lint.knowledge.api import facts
 from trl_lint.knowledge.programs import programs
+from trl_lint.knowledge.ranges import holds
 from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project import Project
@@ -18,8 +19,8 @@ from trl_lint.project.launches import Launch
 from trl_lint.project.own_copy import has_own_copy
 from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
-from trl_lint.run.config import Config, Layer, Read, Versions, nothing_known
-from trl_lint.run.effective import Said, Setting, Unknown
+from trl_lint.run.config import Config, Layer, Read, Role, Versions, Workers, nothing_known, times
+from trl_lint.run.effective import Said, Setting, Unknown, without_reason
 from trl_lint.run.inputs import Inputs
 from trl_lint.run.readers.argparse_flags import Arguments, Fault, Flag, read_arguments, read_flag
 from trl_lint.run.readers.own_argparse import OwnParser, parser_of
@@ -146,3 +147,69 @@ def place_of(fault: Fault, launch: Launch) -> Location:
     if fault.kind == "unknown":
         return launch.place_of(word, fault.flag)
     return launch.source.location(word.start, word.end)
+
+
+# -- what Ray starts ------------------------------------------------------------------------------------------------
+
+# cli/train_ppo_ray.py, `train`, read in 0.5.8, 0.6.2, 0.7.0, 0.8.5, 0.9.0, 0.10.1, 0.10.4, 0.11.0 and 0.11.2: actor and
+# reference share a placement group where they are colocated; with all models colocated so do the critic, the reward
+# model and, unless the training is asynchronous, vLLM; a colocated critic and reward model get one of their own all the
+# same. Nothing is given back. What each option is called, to 0.10.1 and since 0.10.2:
+_PPO = "openrlhf.cli.train_ppo_ray"
+_SHARED_SINCE = ">=0.5.8"
+_NAMES = {
+    "all": ("colocate_all_models", "train.colocate_all"),
+    "actor and reference": ("colocate_actor_ref", "train.colocate_actor_ref"),
+    "critic and reward": ("colocate_critic_reward", "train.colocate_critic_reward"),
+    "asynchronous": ("async_train", "train.async_enable"),
+    "kl": ("init_kl_coef", "algo.kl.init_coef"),
+    "estimator": ("advantage_estimator", "algo.advantage.estimator"),
+    "remote": ("remote_rm_url", "reward.remote_url"),
+    "agent": ("agent_func_path", "train.agent_func_path"),
+    "engines": ("vllm_num_engines", "vllm.num_engines"),
+    "ranks": ("vllm_tensor_parallel_size", "vllm.tensor_parallel_size"),
+}
+
+
+def workers_of(inputs: Inputs, config: Config) -> tuple[Workers, ...]:
+    """The groups that a PPO command puts on GPUs; of what an older release or a copy shares nothing is known."""
+    run = read_run(inputs.launch, inputs.project)
+    if run is None or run.module != _PPO:
+        return ()
+    said = {what: _first(names, config) for what, names in _NAMES.items()}
+    actor = _group("trainer", "actor", config)
+    unsure = any(isinstance(one, Unknown) or (isinstance(one, Setting) and one.value is UNKNOWN)
+                 for one in said.values())  # fmt: skip
+    if unsure or run.own is not None or not holds(_SHARED_SINCE, config.release):
+        return (actor, Workers("engine", UNKNOWN, UNKNOWN, "engine"))
+    value = {what: one.value if isinstance(one, Setting) else None for what, one in said.items()}
+    has_critic = value["estimator"] == "gae"
+    apart: Role | None = "critic" if has_critic and value["critic and reward"] else None
+    shared: Role | None = "trainer" if value["all"] else None
+    found = [actor]
+    kl = said["kl"].number if isinstance(said["kl"], Setting) else None
+    if kl is not None and kl > 0:
+        found.append(
+            _group("reference", "ref", config, shared or ("trainer" if value["actor and reference"] else None))
+        )
+    if value["engines"]:
+        number = times(without_reason(said["engines"]), without_reason(said["ranks"]))
+        pool: Role = "trainer" if shared and not value["asynchronous"] else "engine"
+        found.append(Workers("engine", number, pool=pool, size=without_reason(said["ranks"])))
+    if has_critic:
+        found.append(_group("critic", "critic", config, apart or shared))
+    if not value["remote"] and not value["agent"]:
+        found.append(_group("reward", "reward", config, apart or shared))
+    return tuple(found)
+
+
+def _first(names: tuple[str, ...], config: Config) -> Said:
+    return next((said for name in names if (said := config.final(name)) is not ABSENT), ABSENT)
+
+
+def _group(role: Role, name: str, config: Config, pool: Role | None = None) -> Workers:
+    nodes, each = (
+        without_reason(_first((f"{name}_{what}", f"{name}.{what}"), config))
+        for what in ("num_nodes", "num_gpus_per_node")
+    )
+    return Workers(role, times(each, nodes), nodes, pool or role)

@@ -31,8 +31,8 @@ from trl_lint.project.own_copy import has_own_copy
 from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-from trl_lint.run.config import Config, Layer, Read, Versions, nothing_known
-from trl_lint.run.effective import Said, Setting, Unknown
+from trl_lint.run.config import Config, Layer, Read, Role, Versions, Workers, nothing_known, times
+from trl_lint.run.effective import Said, Setting, Unknown, without_reason
 from trl_lint.run.inputs import Inputs
 from trl_lint.run.readers.hydra import (
     CommandLine,
@@ -371,3 +371,45 @@ def _of_over(over: Over) -> Layer:
             value if is_plain else UNKNOWN, "recipe", Location(over.path, entry.key.start, entry.value.end)
         )
     return Layer(lambda name: said.get(name, ABSENT), lambda: said)
+
+
+# -- what Ray starts ------------------------------------------------------------------------------------------------
+
+# trainer/main_ppo.py (`init_resource_pool_mgr`) and main_generation.py of 0.3.0 to 0.9.1, later main_ppo_sync.py,
+# main_ppo_v0.py and ppo/v1/trainer_base.py too: one pool for what trains and generates, and pools of their own for
+# others, if they are asked for. Other programs are started by torchrun, or have no GPU.
+_BY_RAY = ("main_ppo", "main_ppo_sync", "main_generation", "main_generation_server")
+_POOLS: tuple[tuple[Role, str, str], ...] = (
+    ("reward", "reward_model", "enable_resource_pool"),
+    ("reward", "reward.reward_model", "enable_resource_pool"),
+    ("teacher", "distillation", "enabled"),
+)
+_ROLLOUT = "actor_rollout_ref.rollout"
+
+
+def workers_of(inputs: Inputs, config: Config) -> tuple[Workers, ...]:
+    """The pools of a program of verl, one process a GPU."""
+    if (inputs.launch.module or "").rpartition(".")[2] not in _BY_RAY:
+        return ()
+    said = config.final("trainer.device")
+    device = str(said.value or "cuda") if isinstance(said, Setting) else "cuda" if said is ABSENT else ""
+    pool = _pool("trainer", "trainer", config)._replace(device=device)
+    found = [pool]
+    nodes = config.final(f"{_ROLLOUT}.nnodes")
+    if nodes is ABSENT or (isinstance(nodes, Setting) and not nodes.value):
+        size = without_reason(config.setting("tensor_parallel"))
+        found.append(Workers("engine", pool.number, pool.nodes, "trainer", size, device))
+    else:
+        found.append(_pool("engine", _ROLLOUT, config)._replace(device=device))
+    for role, block, switch in _POOLS:
+        is_on = config.final(f"{block}.{switch}")
+        if isinstance(is_on, Unknown):
+            found.append(Workers(role, UNKNOWN, UNKNOWN, role, device=device))
+        elif isinstance(is_on, Setting) and is_on.truth:
+            found.append(_pool(role, block, config)._replace(device=device))
+    return tuple(found)
+
+
+def _pool(role: Role, block: str, config: Config) -> Workers:
+    nodes = without_reason(config.final(f"{block}.nnodes"))
+    return Workers(role, times(without_reason(config.final(f"{block}.n_gpus_per_node")), nodes), nodes, role)

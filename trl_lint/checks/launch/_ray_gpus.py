@@ -1,8 +1,8 @@
-"""The GPUs that a command of verl asks Ray for on a machine, beside those that it makes visible.
+"""The GPUs that a command asks Ray for on a machine, beside those that it makes visible.
 
 verl 0.3.0 to 0.9.1 stop where Ray has fewer: "Total available GPUs 1 is less than total desired GPUs 8"
-(trainer/ppo/ray_trainer.py, later single_controller/ray/base.py). `ray.init()` of a command starts a cluster on the
-machine with what it makes visible, unless one is running there, or is named.
+(trainer/ppo/ray_trainer.py, later single_controller/ray/base.py), OpenRLHF waits for them without end. `ray.init()` of
+a command starts a cluster on the machine with what it makes visible, unless one is running there, or is named.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from trl_lint.project import Project
 from trl_lint.project.launchers import read_flags
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-from trl_lint.run.readers.hydra import find
-from trl_lint.run.readers.verl import VerlRun, read_run
+from trl_lint.run.config import Workers
+from trl_lint.run.effective import Setting
 from trl_lint.run.runs import Run
 from trl_lint.sources import Source
 from trl_lint.words import read_count
@@ -25,7 +25,6 @@ _CLUSTER = ("ray start", "ray up", "ray job", "RAY_ADDRESS", "ray_address", "ray
 # A cluster that this script does not start alone, or a GPU that another command adds to it.
 _ELSEWHERE = regex(r"ray up|RAY_ADDRESS|ray_address|ray\.init|\bssh\b|\bsrun\b")
 _LOCAL = regex(r"127\.0\.0\.1|localhost|0\.0\.0\.0")
-_GPUS, _MACHINES, _DEVICE = "trainer.n_gpus_per_node", "trainer.nnodes", "trainer.device"
 
 
 class Wanted(NamedTuple):
@@ -38,19 +37,35 @@ class Wanted(NamedTuple):
 
 def wanted_gpus(run: Run) -> Wanted | None:
     """What all releases in use ask Ray for; None where that is not known, or is not for the machine of the command."""
-    launch = run.launch
-    if may_be_elsewhere(run):
+    package = run.config.package
+    if package not in run.choices or may_be_elsewhere(run):
         return None
-    verl = read_run(launch, run.project)
-    if verl is None or "verl" not in verl.choices:
+    versions = run.choices.newest((package,))
+    asked = [
+        _pools(run.workers_by_ray(run.config.at({**versions, package: version})))
+        for version in run.choices[package].releases
+    ]
+    pools = asked[0]
+    if not pools or any(one != pools for one in asked):
         return None
-    numbers = {_number(verl, version) for version in verl.choices["verl"].releases}
-    if len(numbers) != 1 or (number := numbers.pop()) is None:
+    number = sum(pools.values())
+    told = ", ".join(f"{role} {size}" for role, size in pools.items())
+    said = (workers.number for workers in run.asked_of_ray if workers.role == workers.pool)
+    places = dict.fromkeys(one.location for one in said if isinstance(one, Setting) and one.location is not None)
+    shown = "" if places else ", by default"
+    gpus = "1 GPU" if number == 1 else f"{number} GPUs"
+    return Wanted(
+        number, f"this asks Ray for {gpus} ({told}{shown})", tuple(one._replace(message="said here") for one in places)
+    )
+
+
+def _pools(workers: tuple[Workers, ...]) -> dict[str, int] | None:
+    """The GPUs of each pool; None where one is not known, stands on several machines, or is of another kind."""
+    owners = [one for one in workers if one.role == one.pool]
+    if any(one.device != "cuda" or (one.nodes is not ABSENT and one.machines != 1) for one in owners):
         return None
-    words = [override.word for override in verl.overrides if override.key == _GPUS]
-    places = tuple(launch.source.location(word.start, word.end, "said here") for word in words)
-    said = "" if places else ", by default"
-    return Wanted(number, f"verl asks Ray for {number} GPUs (`trainer.n_gpus_per_node`{said})", places)
+    found = {one.role: one.total for one in owners}
+    return {role: count for role, count in found.items() if count is not None} if None not in found.values() else None
 
 
 def may_be_elsewhere(run: Run) -> bool:
@@ -98,13 +113,3 @@ def _started_cluster(source: Source, project: Project) -> tuple[int, Location] |
 @per_project
 def _names_cluster(source: Source, project: Project) -> bool:
     return any(word in source.text for word in _CLUSTER)
-
-
-def _number(run: VerlRun, version: str) -> int | None:
-    tree = run.composed(version)
-    if tree is None:
-        return None
-    if find(tree, _MACHINES) != 1 or find(tree, _DEVICE) not in (ABSENT, None, "cuda"):
-        return None
-    number = find(tree, _GPUS)
-    return number if type(number) is int else None
