@@ -96,6 +96,7 @@ def number(said: Setting | Missing) -> int | None:
         (f"{VERL} trainer.n_gpus_per_node=$N", None, 1),
         (f"N=2\n{VERL} trainer.n_gpus_per_node=$N", 2, 1),
         (f"{VERL} trainer=mine", None, None),
+        ("python -m verl.experimental.fully_async_policy.fully_async_main trainer.n_gpus_per_node=4", None, 1),
         ("torchrun --nproc_per_node=2 -m verl.trainer.fsdp_sft_trainer trainer.n_gpus_per_node=8", 2, 1),
         (f"{OPENRLHF} --actor_num_gpus_per_node 4", 4, 1),
         (f"{OPENRLHF} --actor_num_gpus_per_node 4 --actor_num_nodes 2", 8, 2),
@@ -163,6 +164,8 @@ def test_what_the_processes_do(tmp_path: Path, command: str, expected: list[tupl
         (f"{OPENRLHF} --advantage_estimator rloo", "rloo", "rl"),
         ("deepspeed --module openrlhf.cli.train_dpo --pretrain a/b --dataset c/d", "dpo", "preference"),
         ("python train.py", "", "other"),
+        ("trl vllm-serve --model a/b", "", "other"),
+        ("swift infer --model a/b", "", "other"),
     ],
 )
 def test_the_method(tmp_path: Path, command: str, method: str, kind: str):

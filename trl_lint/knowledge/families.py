@@ -123,7 +123,7 @@ class Program(NamedTuple):
     @property
     def starts_processes(self) -> bool:
         """Whether it may start several processes: of others, as its variables say, or as an accelerate config says."""
-        return self.starts_programs or self.ranks is not None or bool(self.accelerate_config)
+        return self.starts_programs or bool(self.ranks or self.inner or self.accelerate_config)
 
     def server_of(self, subcommand: str | None) -> Server | None:
         """What is known of the server that a subcommand starts; None where it starts none."""

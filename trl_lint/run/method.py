@@ -23,7 +23,9 @@ _PREFERENCE_IN_TEXT = regex(rf"\b(?:{'|'.join(_PREFERENCE)})(?:Config|Trainer)\b
 _RL_WORDS = regex(r"(?:^|[^a-z])(?:grpo|ppo|rloo|reinforce|rlhf|gspo|dapo|nash_?md|xpo|online_?dpo)(?:[^a-z]|$)", re.I)
 _PREFERENCE_WORDS = regex(r"(?:^|[^a-z])(?:dpo|kto|orpo|cpo|simpo)(?:[^a-z]|$)", re.I)
 _PROGRAM = regex(r"(?:train|main)_([a-z]{2,12})(?:_ray)?")
-_NO_METHOD = frozenset({"train", "Training", "Seq2SeqTraining", "Script", "Model"})
+# Subcommands that are called after what they do, and classes that are not.
+_COMMANDS = frozenset({"cpo", "dpo", "gkd", "grpo", "kto", "orpo", "ppo", "pt", "reward", "rloo", "sft", "simpo"})
+_NO_METHOD = frozenset({"Training", "Seq2SeqTraining", "Script", "Model"})
 
 
 def kind_of_class(name: str) -> TrainingKind:
@@ -99,8 +101,8 @@ def method_of(run: Run) -> str:
             return ""  # one that nobody knows
     elif isinstance(said, Unknown) and said.reason is not UNMAPPED:
         return ""
-    if run.launch.subcommand and run.launch.subcommand not in _NO_METHOD:
-        return run.launch.subcommand
+    if run.launch.subcommand in _COMMANDS:
+        return str(run.launch.subcommand)
     stem = _stem_of(run.arguments_class.rpartition(".")[2])
     if stem and stem not in _NO_METHOD:
         return stem.lower()

@@ -182,9 +182,10 @@ def _of_python(run: Run) -> Setting | Missing:
 
 
 def _may_ask_ray(run: Run) -> bool:
-    """Whether the script has Ray start its processes."""
+    """Whether the program has Ray start its processes."""
     if run.launch.script_path is None:
-        return False
+        held = run.config.held("processes")
+        return held is not None and bool(held.names)  # one of its programs that is not known
     try:
         return run.project.files.holds(run.launch.script_path, b"ray.init", b"ray.remote")
     except (OSError, SourceError):

@@ -378,7 +378,9 @@ def _of_over(over: Over) -> Layer:
 # trainer/main_ppo.py (`init_resource_pool_mgr`) and main_generation.py of 0.3.0 to 0.9.1, later main_ppo_sync.py,
 # main_ppo_v0.py and ppo/v1/trainer_base.py too: one pool for what trains and generates, and pools of their own for
 # others, if they are asked for. Other programs are started by torchrun, or have no GPU.
-_BY_RAY = ("main_ppo", "main_ppo_sync", "main_generation", "main_generation_server")
+_BY_RAY = tuple(
+    f"verl.trainer.{name}" for name in ("main_ppo", "main_ppo_sync", "main_generation", "main_generation_server")
+)
 _POOLS: tuple[tuple[Role, str, str], ...] = (
     ("reward", "reward_model", "enable_resource_pool"),
     ("reward", "reward.reward_model", "enable_resource_pool"),
@@ -389,7 +391,7 @@ _ROLLOUT = "actor_rollout_ref.rollout"
 
 def workers_of(inputs: Inputs, config: Config) -> tuple[Workers, ...]:
     """The pools of a program of verl, one process a GPU."""
-    if (inputs.launch.module or "").rpartition(".")[2] not in _BY_RAY:
+    if inputs.launch.module not in _BY_RAY:
         return ()
     said = config.final("trainer.device")
     device = str(said.value or "cuda") if isinstance(said, Setting) else "cuda" if said is ABSENT else ""
@@ -401,7 +403,7 @@ def workers_of(inputs: Inputs, config: Config) -> tuple[Workers, ...]:
         found.append(Workers("engine", pool.number, pool.nodes, "trainer", size, device))
     else:
         found.append(_pool("engine", _ROLLOUT, config)._replace(device=device))
-    for role, block, switch in _POOLS:
+    for role, block, switch in _POOLS if pool.total is not None else ():
         is_on = config.final(f"{block}.{switch}")
         if isinstance(is_on, Unknown):
             found.append(Workers(role, UNKNOWN, UNKNOWN, role, device=device))
