@@ -82,7 +82,6 @@ def test_a_missing_path_does_not_stop_the_rest(sh: Shell):
         (["--target", "trl==new"], "`new` is not a version"),
         (["--per-file-ignores", "TRL103"], "is not of the form PATTERN:CODES"),
         (["--baseline", "gone.json"], "gone.json: no such baseline; `--write-baseline` makes one"),
-        (["--write-baseline"], "needs `--baseline FILE`"),
         (["--config", "gone.toml"], "gone.toml: no such file or directory"),
         (["--config", "a.toml", "--isolated"], "exclude each other"),
         (["--add-noqa", "--diff"], "`--add-noqa` and `--diff` exclude each other"),
@@ -99,6 +98,10 @@ def test_a_missing_path_does_not_stop_the_rest(sh: Shell):
         (["-", "train.py"], "`-` cannot be combined"),
         (["--color", "sometimes"], "invalid choice"),
         (["rule", "TRL1O3"], "no rule `TRL1O3`; did you mean `TRL103`?"),
+        (["rule", "TRL999"], "no rule `TRL999`; `trl-lint rule` lists them"),
+        (["--select", "TRL999"], "--select: unknown rule selector `TRL999`\n"),
+        (["--foo=bar"], "unexpected argument `--foo=bar`\n"),
+        (["upgrade", "--write", "--diff"], "not allowed with argument"),
         (["--output-file", "no/such/folder.txt"], "cannot be written"),
     ],
 )
@@ -152,3 +155,31 @@ def test_until_asks_the_pins(sh: Shell):
     run = sh(*select, "--fix")
     assert run.status == 0
     assert sh.read("train.py") == FIXED, "first the comment goes, then what it hid"
+
+
+# -- words of other tools --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("word", "option"),
+    [
+        (["version"], ["--version"]),
+        (["config"], ["--show-settings"]),
+        (["help"], ["--help"]),
+        (["help", "rule"], ["rule", "--help"]),
+    ],
+)
+def test_a_word_of_another_tool(word: list[str], option: list[str], sh: Shell):
+    assert (sh(*word).status, sh(*word).out) == (sh(*option).status, sh(*option).out)
+    sh.write(word[0], "")
+    assert sh(*word[:1]).out != sh(*option).out
+
+
+def test_the_help_begins_with_the_commands(sh: Shell):
+    text = sh("--help").out
+    assert text.index("trl-lint upgrade") < text.index("--fix") < text.index("exit status")
+
+
+def test_a_baseline_that_nobody_named(sh: Shell):
+    assert sh("--write-baseline").err.startswith("Wrote 1 finding to trl-lint-baseline.json; `--baseline trl-lint-base")
+    assert sh("--baseline", "trl-lint-baseline.json").status == 0

@@ -76,6 +76,7 @@ def _run(arguments: list[str]) -> int:
         from trl_lint.windows import trust
 
         trust(text.rpartition("=")[2] for text in arguments)
+    arguments = _spelled(arguments)
     command = "check"
     if arguments and arguments[0] in COMMANDS:
         command = arguments.pop(0)
@@ -88,6 +89,20 @@ def _run(arguments: list[str]) -> int:
     if args.paths and not os.path.lexists(args.paths[0]) and (guess := _command_meant(args.paths[0])):
         raise UsageError(f"no file and no command `{args.paths[0]}`; did you mean `{guess}`?")
     return run_check(args)
+
+
+# What other tools call it. A file of that name goes first: it was checked before there was a word for anything else.
+_ALSO = {"config": "--show-settings", "help": "--help", "version": "--version"}
+
+
+def _spelled(arguments: list[str]) -> list[str]:
+    """The command line with the first word as an option of ours, where it is a command of other tools."""
+    word = arguments[0] if arguments else ""
+    if word not in _ALSO or os.path.lexists(word):
+        return arguments
+    if word == "help" and arguments[1:2] and arguments[1] in COMMANDS:
+        return [arguments[1], "--help"]
+    return [_ALSO[word], *arguments[1:]]
 
 
 def _command_meant(word: str) -> str:

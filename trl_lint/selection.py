@@ -12,6 +12,7 @@ from trl_lint.words import nearest
 
 # Topics are part of the interface, so a selector for one without rules yet is valid.
 _TOPIC = regex(r"TRL[0-9]\Z")
+_CODE = regex(r"TRL[0-9]{3}\Z")
 
 
 class SelectorError(Exception):
@@ -19,14 +20,19 @@ class SelectorError(Exception):
 
     def __init__(self, selector: str) -> None:
         self.selector = selector
-        self.suggestion = nearest(with_zeros(selector), ["ALL", "TRL", *known_codes()])
+        self.suggestion = rule_meant(selector, ["ALL", "TRL"])
         hint = f"; did you mean `{self.suggestion}`?" if self.suggestion else ""
         super().__init__(f"unknown rule selector `{selector}`{hint}")
 
 
-def with_zeros(name: str) -> str:
-    """A code whose letter O can only be a zero: `TRL1O3`, which is one letter away from several codes."""
-    return re.sub(r"(?<=[0-9])O(?=[0-9])", "0", name)
+def rule_meant(name: str, others: Iterable[str]) -> str:
+    """The code, or one of other names, that a misspelt one most likely meant; "" if none does.
+
+    A whole code is near to none: its number is all there is of it.
+    """
+    name = re.sub(r"(?<=[0-9])O(?=[0-9])", "0", name)  # the letter O can only be a zero there
+    is_code = _CODE.match(name.upper()) is not None and name.upper() not in known_codes()
+    return "" if is_code else nearest(name, [*others, *known_codes()])
 
 
 class Selection(NamedTuple):

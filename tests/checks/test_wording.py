@@ -60,3 +60,22 @@ def test_a_way_without_a_server_is_told_where_the_release_has_one(
     monkeypatch.chdir(tmp_path)
     messages = [finding["message"] for finding in run_json(["--select", "TRL806"], capsys)[1]["findings"]]
     assert len(messages) == 1 and remedy in messages[0], messages
+
+
+@pytest.mark.parametrize(
+    ("misspelt", "expected"),
+    [
+        ("max_promt_length", "did you mean `max_prompt_length`, which trl 0.28.0 removed?"),
+        ("evaluation_strateg", "did you mean `eval_strategy`, which was `evaluation_strategy` once?"),
+        ("num_generation", "did you mean `num_generations`?"),
+        ("entropy_coeff", "did you mean `entropy_coef`"),
+    ],
+)
+def test_a_misspelt_word_is_looked_for_in_all_releases(
+    misspelt: str, expected: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    (tmp_path / "requirements.txt").write_text("trl==1.0.0\ntransformers==5.0.0\n")
+    (tmp_path / "train.py").write_text(SCRIPT.format(config=f", {misspelt}=5", data="", trainer=""))
+    monkeypatch.chdir(tmp_path)
+    messages = [finding["message"] for finding in run_json(["--select", "TRL301"], capsys)[1]["findings"]]
+    assert len(messages) == 1 and expected in messages[0], messages

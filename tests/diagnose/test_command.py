@@ -145,3 +145,37 @@ def test_an_unknown_end_is_said_in_plain_words(folder: Path, capsys: pytest.Capt
         assert main(["diagnose", name]) == 1
         text = capsys.readouterr().out
         assert words in text and "nothing that is known explains" not in text
+
+
+def test_the_folder_whose_code_the_log_quotes_is_looked_at(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.chdir(folder / "project")
+    with_project = run_json(capsys, "../run.log", "--project", ".")
+    assert run_json(capsys, "../run.log") == with_project
+    assert main(["diagnose", "../run.log"]) == 0
+    assert "The log quotes code of this folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "script"),
+    [
+        ("train.py", SCRIPT.replace("cuda:1", "cuda:2")),  # changed since, or of somebody else
+        ("train.py", f"\n{SCRIPT}"),  # another line
+        ("other.py", SCRIPT),
+        ("train.py", ""),
+    ],
+)
+def test_a_folder_that_only_looks_alike_is_not_looked_at(
+    name: str, script: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    (folder / "here").mkdir()
+    (folder / "here" / name).write_text(script)
+    monkeypatch.chdir(folder / "here")
+    assert main(["diagnose", "../run.log"]) == 0
+    assert "Give `--project PATH`" in capsys.readouterr().err
+
+
+def test_only_what_a_cause_says_itself_keeps_it_from_coming_back(folder: Path, capsys: pytest.CaptureFixture[str]):
+    (folder / "full.log").write_text("Traceback (most recent call last):\nOSError: [Errno 28] No space left on device\n")
+    assert "checkpoints so often" not in str(run_json(capsys, "full.log"))

@@ -374,20 +374,19 @@ class CheckRun:
     # -- suppressions ---------------------------------------------------------------------------------------------
 
     def _write_suppressions(self) -> int:
-        from trl_lint.commands.suppressions import add_noqas, write_baseline
+        from trl_lint.commands.suppressions import BASELINE, add_noqas, write_baseline
 
         outcome = self._checked()
         self.problems += outcome.problems
         self._say_problems()
         if self.args.write_baseline:
-            path = self.settings.baseline
-            if path is None:
-                raise UsageError(
-                    "`--write-baseline` needs `--baseline FILE` (such as `trl-lint-baseline.json`), or the setting "
-                    "`baseline`"
-                )
+            path = self.settings.baseline or BASELINE
             write_baseline(path, outcome.findings, outcome.files())
-            self.output.say(f"Wrote {counted(len(outcome.findings), 'finding')} to {path}.", prefix="")
+            written = f"Wrote {counted(len(outcome.findings), 'finding')} to {path}"
+            unsaid = (
+                "" if self.settings.baseline else f"; `--baseline {path}`, or the setting `baseline`, leaves them out"
+            )
+            self.output.say(f"{written}{unsaid}.", prefix="")
         else:
             if self.stdin_path is not None:
                 raise UsageError("`--add-noqa` needs files it can write")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import sys
 
@@ -10,12 +11,14 @@ from trl_lint import tracked
 from trl_lint.commands import UsageError
 from trl_lint.diagnose.answers import Diagnosis
 from trl_lint.diagnose.excerpt import Excerpt, excerpt_of
+from trl_lint.diagnose.failures import Frame
 from trl_lint.diagnose.opening import is_packed, opened
 from trl_lint.diagnose.reader import Log, read_log
 from trl_lint.settings_file import SettingsError, read_targets
 from trl_lint.streams import say
 
 _EACH = 1 << 24
+_DEPTH = 5  # folders of a path, from its end, that may stand below the current one
 
 
 def run(args: argparse.Namespace) -> int:
@@ -37,13 +40,44 @@ def run(args: argparse.Namespace) -> int:
             log = read_log(stream, progress.tick)
     except OSError as error:
         raise UsageError(f"`{args.log}` cannot be read: {tracked.reason(error)}") from None
+    is_here = args.project is None and _quotes_this_folder(log)
+    if is_here:
+        args.project = "."
     try:
         with starting_in([args.project] if args.project is not None else ()):
             found = diagnose(log, args.log, args.project, targets)
             _write(found, log, args, notice)
+            if is_here and not args.quiet:
+                say("The log quotes code of this folder, which was looked at as well; `--project` names another one.")
     except SettingsError as error:
         raise UsageError(str(error)) from None
     return 0 if found.causes else 1
+
+
+def _quotes_this_folder(log: Log) -> bool:
+    """Whether a traceback of the log quotes a line of a file below the current folder, as it stands there today."""
+    from trl_lint.diagnose.first import first_failure
+
+    failure = first_failure(log)
+    frames = failure.frames if failure is not None else ()
+    return any(_stands_here(frame) for frame in frames)
+
+
+def _stands_here(frame: Frame) -> bool:
+    from trl_lint.project import CONTEXT_FILE_BYTES
+
+    parts = frame.path.replace("\\", "/").split("/")
+    if not frame.code.strip() or ".." in parts or "site-packages" in parts:
+        return False
+    for count in range(1, min(len(parts), _DEPTH) + 1):
+        path = os.path.join(os.getcwd(), *parts[-count:])
+        if not tracked.is_file(path) or tracked.is_larger(path, CONTEXT_FILE_BYTES):
+            continue
+        with contextlib.suppress(OSError, UnicodeDecodeError):
+            lines = tracked.read_text(path).split("\n", frame.line)
+            if 0 < frame.line <= len(lines) and lines[frame.line - 1].strip() == frame.code.strip():
+                return True
+    return False
 
 
 def _write(found: Diagnosis, log: Log, args: argparse.Namespace, notice: str) -> None:

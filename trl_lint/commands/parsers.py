@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from trl_lint import __version__
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
 _OF_THE_CACHE = ("cache-dir", "no-cache")
-_DESCRIPTION = "Check reinforcement-learning training projects before they run."
-_EPILOG = """\
+# Commands first: nobody looks for them behind fifty options.
+_DESCRIPTION = """\
+Check reinforcement-learning training projects before they run.
+
 commands:
   trl-lint [check] PATH...      check files and folders (the default; without PATH, the current folder)
   trl-lint bugs [PACKAGE]...    list the known bugs of a release, such as trl==0.24.0
@@ -32,7 +35,9 @@ commands:
   trl-lint server               speak to an editor, by the language server protocol
   trl-lint upgrade [PATH]...    move code, recipes, commands and pins to newer releases
   trl-lint why CODE PATH:LINE   tell how a finding came about, or why there is none
-
+\
+"""
+_EPILOG = """\
 A file or folder that is called like a command is checked as `./NAME`.
 
 exit status: 0 nothing above a hint (see --fail-on), 1 errors or warnings found, 2 the tool could not do its work
@@ -43,7 +48,7 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         if message.startswith("unrecognized arguments: "):
             unknown = message.partition(": ")[2].split()[0]
-            guess = nearest(unknown.partition("=")[0], self._option_string_actions) if unknown.startswith("-") else ""
+            guess = _option_meant(unknown.partition("=")[0], self._option_string_actions)
             message = f"unexpected argument `{unknown}`" + (f"; did you mean `{guess}`?" if guess else "")
         raise UsageError(message)
 
@@ -52,6 +57,14 @@ class _Parser(argparse.ArgumentParser):
 
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
         (file or sys.stderr).write(message)  # argparse would swallow that it could not
+
+
+def _option_meant(word: str, options: Iterable[str]) -> str:
+    """The option that a misspelt one most likely meant, by its letters: the dashes are alike in all of them."""
+    if not word.startswith("--"):
+        return ""
+    meant = nearest(word[2:], [one[2:] for one in options if one.startswith("--")])
+    return f"--{meant}" if meant else ""
 
 
 def rule_parser() -> argparse.ArgumentParser:
@@ -249,7 +262,9 @@ def upgrade_parser() -> argparse.ArgumentParser:
         "--from", action="append", dest="start", metavar="PACKAGE==VERSION",
         help="a release that is used now, where no pin says so",
     )  # fmt: skip
-    parser.add_argument("--write", action="store_true", help="make the changes instead of printing them")
+    made = parser.add_mutually_exclusive_group()
+    made.add_argument("--write", action="store_true", help="make the changes instead of printing them")
+    made.add_argument("--diff", action="store_true", help="write nothing; print the changes (default)")
     parser.add_argument(
         "--keep-behaviour", action="store_true",
         help="write the old value down where a default changed that alters the training",

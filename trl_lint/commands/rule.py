@@ -8,9 +8,8 @@ from typing import Any
 
 from trl_lint.commands import UsageError
 from trl_lint.knowledge.pages import Page, all_pages, page, page_text
-from trl_lint.selection import known_codes, with_zeros
+from trl_lint.selection import known_codes, rule_meant
 from trl_lint.streams import say
-from trl_lint.words import nearest
 
 
 def run(args: argparse.Namespace) -> int:
@@ -37,8 +36,8 @@ def find_page(name: str) -> Page:
     by_name = {found.name: found for found in all_pages()}
     if name in by_name:
         return by_name[name]
-    guess = nearest(with_zeros(name), [*known_codes(), *by_name])
-    raise UsageError(f"no rule `{name}`" + (f"; did you mean `{guess}`?" if guess else ""))
+    guess = rule_meant(name, by_name)
+    raise UsageError(f"no rule `{name}`; " + (f"did you mean `{guess}`?" if guess else "`trl-lint rule` lists them"))
 
 
 def _list_rules(as_json: bool) -> None:

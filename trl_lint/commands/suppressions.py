@@ -18,6 +18,9 @@ from trl_lint.sources.files import Files
 from trl_lint.writing import WriteError, put_file, write_file
 
 
+BASELINE = "trl-lint-baseline.json"  # where nobody names another
+
+
 def write_baseline(path: str, findings: Iterable[Finding], files: Files) -> None:
     """Write a baseline of these findings. Raises UsageError if the file cannot be written, or is something else."""
     from trl_lint.baseline import baseline_text, is_baseline

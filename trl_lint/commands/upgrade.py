@@ -269,6 +269,15 @@ def _summary(done: _Done, left: Sequence[Decision], is_written: bool) -> str:
     return said[0].upper() + said[1:] + "."
 
 
+def _next_step(args: argparse.Namespace, done: _Done) -> list[str]:
+    """What to type next: a later run finds less to decide, since what it compares with is upgraded already."""
+    plan = "" if args.plan is not None or not done.decisions else " --plan UPGRADE.md"
+    if args.write or not done.changed:
+        return []
+    kept = ", and keep the decisions" if plan else ""
+    return [f"Make the changes{kept} with `--write{plan}`."]
+
+
 def _show(args: argparse.Namespace, done: _Done, report: Report, summary: str, earlier: Plan | None) -> None:
     if args.output_format == "json":
         _print_json(done, report)
@@ -285,7 +294,7 @@ def _show(args: argparse.Namespace, done: _Done, report: Report, summary: str, e
         sys.stdout.flush()
     if not args.quiet:
         sys.stderr.writelines(f"{line}\n" for line in _text(done, report, Palette(wants_color(args.color, sys.stderr))))
-        say(summary)
+        say(summary, *_next_step(args, done))
 
 
 def _text(done: _Done, report: Report, palette: Palette) -> Iterable[str]:

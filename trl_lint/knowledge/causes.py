@@ -76,10 +76,7 @@ def _symptoms_of_bugs() -> Iterator[Symptom]:
 
 
 def prevention(cause: Cause) -> str:
-    """What keeps a cause from coming back, "" where nothing is known."""
-    if cause.prevention:
+    """What keeps a cause from coming back, "" where the cause says nothing of it."""
+    if cause.prevention or not cause.is_rule:
         return cause.prevention
-    if cause.is_rule:
-        return f"let `trl-lint` read the project before each run, in CI or as a pre-commit hook ({cause.code})"
-    rows = (row for table in tables() for row in table.prevention)
-    return next((row.text for row in rows if cause.code.startswith(row.topic)), "")
+    return f"let `trl-lint` read the project before each run, in CI or as a pre-commit hook ({cause.code})"

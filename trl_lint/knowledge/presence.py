@@ -104,6 +104,15 @@ def points_of_signature(dotted: str) -> ChangePoints:
     return _with_facts(dotted, tuple(sorted(name for name in names if name[0] != ".")))
 
 
+@lru_cache(maxsize=64)
+def parameters_ever(dotted: str) -> frozenset[str]:
+    """The names of all parameters that what a dotted name stands for takes, or took, in any release."""
+    blocks = (block(package, symbol) for package, symbol in _trace(dotted)[1])
+    return frozenset(
+        name for defined in blocks if defined is not None for name in defined.names() if name.isidentifier()
+    )
+
+
 def _with_facts(dotted: str, facts: tuple[str, ...]) -> ChangePoints:
     points, definitions = _trace(dotted)
     found = dict(points)

@@ -110,19 +110,11 @@ class Consequence(NamedTuple):
     why: str
 
 
-class _Prevention(NamedTuple):
-    """What keeps causes from coming back whose codes begin alike and that say nothing of their own."""
-
-    topic: str
-    text: str
-
-
 class _Table(NamedTuple):
     cause: tuple[_CauseRow, ...] = ()
     also: tuple[Also, ...] = ()
     myth: tuple[Myth, ...] = ()
     consequence: tuple[Consequence, ...] = ()
-    prevention: tuple[_Prevention, ...] = ()
 
 
 @cache

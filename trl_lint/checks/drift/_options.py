@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from trl_lint.checks._runs import naming_launches
 from trl_lint.checks.drift._calls import accepts, signature_of
 from trl_lint.checks.drift._past import Past, read_past
-from trl_lint.checks.drift._wording import did_you_mean, word_gone
+from trl_lint.checks.drift._wording import argument_meant, word_gone
 from trl_lint.checks.verdict import Level, Verdict, judge
 from trl_lint.finding import SEVERITIES, Location
 from trl_lint.knowledge.api import resolve
@@ -199,7 +199,8 @@ def word_unknown(name: str, where: Where, unknown: Unknown, is_linked: bool = Tr
     if past is None:
         owner, found = parser.name if is_linked else "every script that may read this recipe", None
         names = {field for dotted in parser.fields.bases for field in _fields(dotted, unknown.newest)}
-        remedy = did_you_mean(name, {*parser.fields.own, *parser.flags, *names})
+        known = {*parser.fields.own, *parser.flags, *names}
+        remedy = argument_meant(name, known, parser.fields.bases, unknown.newest)
     else:
         owner, found = unknown.owner.rpartition(".")[2], past.elsewhere
         remedy = _remedy(parser, name, where, unknown)

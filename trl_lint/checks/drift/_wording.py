@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Set
 
-from trl_lint.checks.drift._past import Elsewhere
+from trl_lint.checks.drift._past import Elsewhere, read_past
 from trl_lint.checks.verdict import Verdict
 from trl_lint.knowledge.histories import positions, releases
+from trl_lint.knowledge.presence import parameters_ever
 
 # How like a known name must be that a misspelt one is taken for.
 _LIKENESS = 0.75
@@ -41,6 +42,26 @@ def next_release(package: str, version: str) -> str:
     """The recorded release after another one; that one itself where it is the last."""
     known = releases(package)
     return known[min(positions(package)[version] + 1, len(known) - 1)]
+
+
+def argument_meant(name: str, known: Set[str], owners: Iterable[str], newest: dict[str, str]) -> str:
+    """`did you mean `x`?` among the arguments in use, and those that other releases of what takes them have; "" for none.
+
+    `known`: the arguments in use. `owners`: the dotted names of what takes them.
+    """
+    from trl_lint.words import nearest
+
+    ever = {argument: dotted for dotted in owners for argument in parameters_ever(dotted) - known}
+    guess = nearest(name, {*known, *ever}, _LIKENESS)
+    past = read_past(ever[guess], guess, newest) if guess in ever else None
+    if past is None:
+        return did_you_mean(name, known)
+    found = past.elsewhere
+    if past.successor in known:
+        return f"did you mean `{past.successor}`, which was `{guess}` once?"
+    if found.older:
+        return f"did you mean `{guess}`, which {found.package} {next_release(found.package, found.older)} removed?"
+    return f"did you mean `{guess}`, which {found.package} {found.releases[0]} brings?"
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -20,7 +20,7 @@ from trl_lint.checks.drift._calls import (
 )
 from trl_lint.checks.drift._classes import Argument, Callee
 from trl_lint.checks.drift._past import Past, read_past
-from trl_lint.checks.drift._wording import did_you_mean, word_gone
+from trl_lint.checks.drift._wording import argument_meant, word_gone
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, Verdict, judge
 from trl_lint.coverage import Answer, Judged, Reason
@@ -232,7 +232,9 @@ def _remedy(callee: Callee, name: str, past: Past | None, newest: dict[str, str]
     # What its siblings once had is a word that their users know: GRPOTrainer never took `tokenizer`.
     known = {row.new for row in renames() if row.package == callee.package and row.old == name}
     renamed = sorted(known.intersection(found.parameters))
-    return f"did you mean `{renamed[0]}`?" if len(renamed) == 1 else did_you_mean(name, found.parameters)
+    if len(renamed) == 1:
+        return f"did you mean `{renamed[0]}`?"
+    return argument_meant(name, found.parameters.keys(), [callee.dotted], newest)
 
 
 def _has_fix(finding: Finding) -> bool:
