@@ -120,7 +120,10 @@ OPTIONS = (
         "respect-file-noqa", "suppressions", "either", "leave out files with a line `# flake8: noqa` (default)",
         setting="boolean", otherwise=True, example="true  # leave out files with a line `# flake8: noqa`",
     ),
-    Option("write-baseline", "suppressions", "switch", "write all findings to the baseline (trl-lint-baseline.json, unless named) and exit"),
+    Option(
+        "write-baseline", "suppressions", "switch",
+        "write all findings to the baseline (trl-lint-baseline.json unless one is named) and exit",
+    ),
     Option(
         "output-format", "output", "value", "{formats} (default: full)", "FORMAT",
         setting="format", otherwise="full", example='"concise"  # or any other of --output-format',

@@ -177,5 +177,6 @@ def test_a_folder_that_only_looks_alike_is_not_looked_at(
 
 
 def test_only_what_a_cause_says_itself_keeps_it_from_coming_back(folder: Path, capsys: pytest.CaptureFixture[str]):
-    (folder / "full.log").write_text("Traceback (most recent call last):\nOSError: [Errno 28] No space left on device\n")
+    error = "OSError: [Errno 28] No space left on device"
+    (folder / "full.log").write_text(f"Traceback (most recent call last):\n{error}\n")
     assert "checkpoints so often" not in str(run_json(capsys, "full.log"))

@@ -17,7 +17,6 @@ from trl_lint.sources import SourceError, SourceFile
 from trl_lint.sources.files import Files
 from trl_lint.writing import WriteError, put_file, write_file
 
-
 BASELINE = "trl-lint-baseline.json"  # where nobody names another
 
 

@@ -45,7 +45,7 @@ def next_release(package: str, version: str) -> str:
 
 
 def argument_meant(name: str, known: Set[str], owners: Iterable[str], newest: dict[str, str]) -> str:
-    """`did you mean `x`?` among the arguments in use, and those that other releases of what takes them have; "" for none.
+    """`did you mean `x`?` among the arguments in use and those that other releases have; "" where none is near.
 
     `known`: the arguments in use. `owners`: the dotted names of what takes them.
     """
