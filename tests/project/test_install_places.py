@@ -113,3 +113,22 @@ def test_what_no_job_installs_is_not_installed(tmp_path, name, text):
 def test_jobs_that_differ_leave_it_open(tmp_path, kind):
     files = {f"jobs/{number}.yaml": JOBS[kind].replace("PIN", f"trl=={number}") for number in ("0.15.2", "1.0.0")}
     assert release(tmp_path, files, "train.py") == ""
+
+
+CI = [
+    (".github/workflows/test.yml", "jobs:\n  test:\n    steps:\n    - run: {}\n"),
+    (".gitlab-ci.yml", "test:\n  script:\n  - {}\n"),
+    (".circleci/config.yml", "jobs:\n  test:\n    steps:\n    - run: {}\n"),
+    (".buildkite/pipeline.yml", 'steps:\n- command: "{}"\n'),
+    ("Taskfile.yml", 'version: "3"\ntasks:\n  test:\n    cmds:\n    - {}\n'),
+]
+
+
+@pytest.mark.parametrize(("path", "form"), CI)
+def test_what_only_ci_installs_is_named_and_decides_nothing(tmp_path, path, form):
+    release(tmp_path, {path: form.format(f"pip install {PIN}")}, "train.py")
+    project = Project(str(tmp_path), Files(), Settings(str(tmp_path)))
+    found = project.environment(str(tmp_path / "train.py")).package("trl")
+    assert found.source == "told"
+    assert [str(version) for version in found.allowed or ()] == ["0.15.2", NEWEST]
+    assert release(tmp_path, {"requirements.txt": "trl==0.18.0\n"}, "train.py") == "0.18.0"

@@ -208,7 +208,7 @@ MARKED = [
 
 
 def marked(notation: str, older: str, newer: str, python: str) -> dict[str, str]:
-    lines = [f"trl==0.15.2; {older}", f"trl==1.0.0; {newer}"]
+    lines = [f"trl==0.15.2; {older}", *([f"trl==1.0.0; {newer}"] if newer else [])]
     head = f'[project]\nname = "app"\nversion = "1"\nrequires-python = "{python}"\n'
     if notation == "list":
         return {"pyproject.toml": f"{head}dependencies = {json.dumps(lines)}\n"}
@@ -237,10 +237,37 @@ def test_markers_that_may_hold_are_alternatives(tmp_path, notation, older, newer
     assert [str(version) for version in found.allowed] == ["0.15.2", "1.0.0"]
 
 
-@pytest.mark.parametrize("marker", ["sys_platform == 'darwin'", "python_version < '3.9'"])
-def test_a_pin_that_is_all_there_is_counts_whatever_its_marker(tmp_path, marker):
-    files = in_project([f"trl==0.15.2; {marker}"], "", ">=3.11")
-    assert told(package(tmp_path, files, "trl")) == "pin 0.15.2"
+NEVER = ["sys_platform == 'darwin'", "python_version < '3.9'", "platform_system == 'Windows'", "extra == 'old'"]
+PERHAPS = ["platform_machine == 'aarch64'", "python_version >= '3.13'", "implementation_name == 'pypy'"]
+ALWAYS = ["sys_platform == 'linux'", "python_version >= '3.10'", "platform_system != 'Darwin'", "os_name == 'posix'"]
+
+
+@pytest.mark.parametrize("notation", ["list", "file", "script"])
+@pytest.mark.parametrize("marker", [*NEVER, *PERHAPS])
+def test_what_only_a_marker_pins_may_be_any_other_release_elsewhere(tmp_path, notation, marker):
+    found = package(tmp_path, marked(notation, marker, "", ">=3.11"), "trl")
+    assert told(found) == f"told 0.15.2..{TRL}"
+
+
+@pytest.mark.parametrize("notation", ["list", "file", "script"])
+@pytest.mark.parametrize("marker", ALWAYS)
+def test_a_marker_that_holds_on_every_training_machine_is_none(tmp_path, notation, marker):
+    found = package(tmp_path, marked(notation, marker, "", ">=3.11"), "trl")
+    assert told(found) == "pin 0.15.2"
+
+
+@pytest.mark.parametrize("notation", ["extra", "group"])
+@pytest.mark.parametrize("asked", ["transformers==4.48.0", "transformers<4.49", "transformers==4.36.0"])
+def test_an_extra_decides_nothing_that_comes_without_it(tmp_path, notation, asked):
+    table = "project.optional-dependencies" if notation == "extra" else "dependency-groups"
+    head = '[project]\nname = "x"\nversion = "1"\n'
+    rest = f'[{table}]\nold = ["{asked}"]\n'
+    brought = {"pyproject.toml": f'{head}dependencies = ["trl==0.18.0"]\n{rest}'}
+    found = package(tmp_path, brought, "transformers")
+    assert found.source == "told"
+    assert str(found.resolved).startswith("5.")
+    alone = {"pyproject.toml": f'{head}dependencies = ["numpy"]\n{rest}'}
+    assert package(tmp_path / "alone", alone, "transformers").source == "pin"
 
 
 # -- commands that follow each other ------------------------------------------------------------------------------

@@ -342,6 +342,10 @@ def _basis(package: Package, oldest: str, newest: str, fewer: bool = False) -> s
         return f"for {name} {newest}"
     if package.source == "told":
         named = list(dict.fromkeys(pin.specifier.removeprefix("==") for pin in package.pins))
+        if all(pin.condition for pin in package.pins):
+            asked = listed([*dict.fromkeys(pin.condition for pin in package.pins)])
+            others = package.specifier.rpartition("==")[2]
+            return f"{name} is pinned for {asked} alone, and others get {others}"
         rest = "" if newest in named or len(package.allowed or ()) <= len(named) else f", and {newest} is the newest"
         if len(named) > 1:
             return f"different places name {name} {listed(named)}{rest}"

@@ -10,6 +10,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
+from packaging.version import Version
+
 from trl_lint.project.packages import Package, package_of
 from trl_lint.project.pins import IMAGE_KINDS, SCOPED_KINDS, Manifest, Pin
 from trl_lint.project.tiers import Tier
@@ -100,25 +102,28 @@ class Elsewhere:
 
         What is named for other code may be another project's: whoever starts from nothing gets the newest release.
         """
+        from trl_lint.knowledge.releases import newest
+
         if pins := self._generated.get(name):
             return told(name, pins)
         for upper in self._upwards(folder):
             if pins := self._pinned.get(upper, {}).get(name):
-                return told(name, pins, or_newest=True)
+                return told(name, pins, newest(name))
         anywhere = [pin for table in self._told.values() for pin in table.get(name, ())]
-        return told(name, anywhere, or_newest=True) if anywhere else None
+        return told(name, anywhere, newest(name)) if anywhere else None
 
 
-def told(name: str, pins: Iterable[Pin], or_newest: bool = False) -> Package | None:
-    """A package of which releases are named and nothing installs one; None where none of them is known."""
-    from trl_lint.knowledge.releases import newest
+def told(name: str, pins: Iterable[Pin], other: Version | None = None) -> Package | None:
+    """A package of which releases are named and nothing installs one; None where none of them is known.
 
+    `other`: the release that whoever follows none of these pins gets.
+    """
     kept = list(_distinct(pins))
     if not kept:
         return None
     specifiers = [pin.specifier for pin in kept]
-    if or_newest and (last := newest(name)) is not None:
-        specifiers = list(dict.fromkeys((*specifiers, f"=={last}")))
+    if other is not None:
+        specifiers = list(dict.fromkeys((*specifiers, f"=={other}")))
     found = package_of(name, tuple(kept), specifiers, "told")
     return found if found.allowed else None
 

@@ -22,6 +22,7 @@ from trl_lint.budget import READER_SECONDS, OverBudgetError
 from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.resolver import Wish
 from trl_lint.project import Project
+from trl_lint.project.elsewhere import told
 from trl_lint.project.folders import Folders
 from trl_lint.project.launch_table import launches_of
 from trl_lint.project.packages import Package, assumed, package_of
@@ -77,7 +78,7 @@ class Environment:
 
                 found = assumed(name, found.pins, partial(taken, self, name), partial(deciding, self, name))
             elif found.source == "pin":
-                found = self._unless_replaced(found)
+                found = self._unless_replaced(self._if_asked_for(found))
             self._packages[name] = found
         if asked.log is not None:
             asked.note(_answer(found))
@@ -91,6 +92,16 @@ class Environment:
         if left is None or left in (found.allowed or ()):
             return found
         return assumed(found.name, found.pins, lambda: left, specifier=found.specifier)
+
+    def _if_asked_for(self, found: Package) -> Package:
+        """A package that only an extra, a group or a marker pins, or what is there for those who have none of these."""
+        if not found.pins or not all(pin.condition for pin in found.pins):
+            return found
+        from trl_lint.project.resolution import without
+
+        pythons = self._own[0].python if self._own else self._folders.python(self._folder)
+        other = without(self, found, pythons)
+        return found if other is None else told(found.name, found.pins, other) or found
 
     def stated(self, name: str) -> Package:
         """What the pins of a package say about it, those of other packages left aside."""

@@ -320,7 +320,7 @@ class Folders:
         for path in self._paths():
             kind = kind_around(path)
             parts = os.path.dirname(path)[len(self.root) :].lower().split(os.sep)
-            if kind and kind not in SCRIPT_KINDS and kind != "workflow" and _VENDORED_NAMES.isdisjoint(parts):
+            if kind and kind not in SCRIPT_KINDS and _VENDORED_NAMES.isdisjoint(parts):
                 manifest = self._read(path)
                 if manifest is not None:
                     yield manifest

@@ -85,6 +85,11 @@ class Pin(NamedTuple):
         return self.group != ""
 
     @property
+    def condition(self) -> str:
+        """What it is for alone, in words, "" if it is always installed."""
+        return f"the {self.kind} `{self.group}`" if self.group else self.marker and f"`{self.marker}`"
+
+    @property
     def place(self) -> Location:
         """Where it is written, as a related place of a finding."""
         return self.location._replace(message=f"{self.package}{self.specifier}{_PINNED}")

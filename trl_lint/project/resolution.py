@@ -43,6 +43,24 @@ def taken(environment: Environment, name: str) -> Version | None:
     return found.taken.get(name) if found.taken is not None else None
 
 
+def without(environment: Environment, package: Package, pythons: str) -> Version | None:
+    """The release that an installer takes where none of the extras, groups and markers holds that the pins of a package
+    stand under; None where there is none then, or nowhere.
+
+    What only a marker asks for is installed by hand elsewhere; what an extra asks for may not be.
+    """
+    from trl_lint.knowledge.releases import newest
+    from trl_lint.knowledge.requirements import marker_holds
+
+    markers = " or ".join(f"({pin.marker})" for pin in package.pins if pin.marker)
+    if markers and marker_holds(markers, pythons, ("linux",)):
+        return None
+    others = tuple(wish for wish in environment.wishes if wish.name != package.name)
+    found = _resolved(others, environment).taken
+    brought = found.get(package.name) if found is not None else None
+    return brought or (newest(package.name) if markers else None)
+
+
 def left_by_commands(environment: Environment) -> dict[str, Version]:
     """What is installed after several commands: each keeps what is there where it can, and else replaces it.
 
@@ -174,7 +192,16 @@ def _groups(
 
 def read_wishes(environment: Environment, names: Iterable[str]) -> tuple[Wish, ...]:
     """What the pins of an environment ask of some packages, as far as it is known."""
-    wishes = (wish_for(environment.stated(name)) for name in names)
+    from trl_lint.knowledge.requirements import marker_holds_on
+    from trl_lint.knowledge.resolver import USUAL_PYTHON
+
+    python = environment.python or USUAL_PYTHON
+    stated = (environment.stated(name) for name in names)
+    wishes = (
+        wish_for(package)
+        for package in stated
+        if not package.pins or any(marker_holds_on(pin.marker, python) for pin in package.pins)
+    )
     return tuple(wish for wish in wishes if wish is not None)
 
 

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 from trl_lint import budget
 from trl_lint.checks.pins._closure import Contradiction, Wish, find_contradiction
+from trl_lint.checks.pins._together import pythons_of
 from trl_lint.checks.pins._views import View
 from trl_lint.knowledge.requirements import marker_holds, providers
 from trl_lint.project.pins import Manifest, Pin, kind_of
@@ -140,10 +141,11 @@ def installations(
     scopes = dict.fromkeys([("", ""), *((pin.group, pin.marker) for pin in pins)])
     always = [pin for pin in pins if not pin.group and not pin.marker]
     sometimes = [pin for pin in pins if pin.group or pin.marker]
+    pythons = ",".join(filter(None, (manifest.python, *pythons_of(always)))) if any(pin.marker for pin in pins) else ""
     for scope in list(scopes)[:_MOST_INSTALLATIONS]:
         # What only another system than Linux installs is no training machine.
         is_asked = only is None or scope in only
-        if is_asked and marker_holds(scope[1], manifest.python or "", ("linux",)) is not False:
+        if is_asked and marker_holds(scope[1], pythons, ("linux",)) is not False:
             yield scope, [*always, *(pin for pin in sometimes if is_in_scope(pin, scope))]
 
 

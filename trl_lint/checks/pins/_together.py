@@ -9,7 +9,7 @@ from packaging.version import Version
 
 from trl_lint import budget
 from trl_lint.knowledge.releases import parse_version
-from trl_lint.knowledge.requirements import marker_holds
+from trl_lint.knowledge.requirements import declared, marker_holds
 from trl_lint.memos import per_project
 from trl_lint.project import Project
 from trl_lint.project.folders import SCRIPT_KINDS
@@ -123,7 +123,7 @@ def _fit(first: _Alike, second: _Alike) -> bool:
     """Whether extras, markers and commands let two packages be there together."""
     one, other = first.pin, second.pin
     groups = not one.group or not other.group or one.group == other.group
-    markers = not one.marker or not other.marker or _meet(one.marker, other.marker)
+    markers = not (one.marker or other.marker) or _meet(one, other)
     if not groups or not markers or one.step is None or other.step is None or one.step.path != other.step.path:
         return groups and markers
     if one.step.environment != other.step.environment:
@@ -132,9 +132,20 @@ def _fit(first: _Alike, second: _Alike) -> bool:
     return _go_on(first.branches, second.branches) or _go_on(second.branches, first.branches)
 
 
-def _meet(first: str, second: str) -> bool:
-    """Whether two markers hold on some machine together."""
-    return first == second or marker_holds(f"({first}) and ({second})", systems=("linux",)) is not False
+def _meet(one: Pin, other: Pin) -> bool:
+    """Whether the markers of two pins hold together on some Linux with a Python that the releases run on."""
+    marker = " and ".join(f"({pin.marker})" for pin in (one, other) if pin.marker)
+    return marker_holds(marker, ",".join(pythons_of((one, other))), ("linux",)) is not False
+
+
+def pythons_of(pins: Iterable[Pin]) -> Iterator[str]:
+    """What releases that are pinned require of the Python (PEP 440)."""
+    from trl_lint.knowledge.releases import parse_version
+
+    for pin in pins:
+        version = parse_version(pin.specifier.removeprefix("==")) if is_exact(pin.specifier) else None
+        known = declared(pin.package, version) if version is not None else None
+        yield from (part.specifier for part in (known.parts.get("python", ()) if known is not None else ()))
 
 
 def _go_on(branches: set[tuple[tuple[int, int], ...]], others: set[tuple[tuple[int, int], ...]]) -> bool:

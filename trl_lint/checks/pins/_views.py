@@ -108,8 +108,11 @@ class View:
             if found is not None:
                 return found
         package = self.environment.package(name)
-        if package.source == "told" or (package.source == "lock" and self._contradicts(package.pins)):
-            package = assumed(name, ())  # it is named elsewhere, and not beside these pins
+        if package.source == "told":  # named elsewhere, and not beside these pins; or for those who ask for an extra
+            stated = self.environment.stated(name)
+            package = stated if stated.source == "pin" else assumed(name, ())
+        if package.source == "lock" and self._contradicts(package.pins):
+            package = assumed(name, ())
         if self.tier is not None and package.source != "target":
             found = self.tier.resolve(name)
             # What a README or script installs is one way among several: only its own commands belong together.

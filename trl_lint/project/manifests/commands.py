@@ -46,6 +46,12 @@ def read(file: SourceFile, kind: str) -> Manifest | None:
         if not is_definition(file.text):
             return None
         copies = files_of(Source(file, "definition"))
+    elif kind == "job":
+        from trl_lint.project.wrapped import held_in
+
+        # What a file of CI installs, or a list of tasks, is what somebody tests with, as in a workflow.
+        if not any(each.kind.elsewhere for each in held_in(file)[1]):
+            kind = "workflow"
     document = _Document(file.path, kind, copies)
     for part in _parts(file, kind):
         document.read(part)
@@ -103,7 +109,7 @@ def _parts(file: SourceFile, kind: str) -> Iterator[_Part]:
         source, held = held_in(file)
         jobs: dict[str, list[Command]] = {}
         for each in held:
-            # What a file of CI installs is what tests run with. Each service or task has a machine of its own.
+            # Each service or task has a machine of its own.
             if kind == "workflow" or each.kind.elsewhere:
                 names = each.names[:1] if kind == "workflow" else each.names
                 jobs.setdefault("/".join(names), []).extend(with_carried(each.commands, source.text))
