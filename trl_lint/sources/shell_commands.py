@@ -289,9 +289,11 @@ class Commands:
         if name is None or name in self.around.functions:
             self.called()
         elif name in ("cd", "pushd"):
+            if name == "pushd":
+                self.state.push_directory()
             self._change_directory([word for word in words[1:] if word.text not in ("--", "-P", "-L")])
         elif name == "popd":
-            self.state.change_directory(None)
+            self.state.pop_directory()
         elif name in ("source", "."):
             if len(words) < 2 or not _HARMLESS_SOURCES.search(words[1].text or words[1].raw.strip("\"'")):
                 self.state.forget_all()
@@ -331,7 +333,9 @@ class Commands:
     def _change_directory(self, words: list[Word]) -> None:
         here = self.state.directory
         target = words[0].text if len(words) == 1 and not words[0].several else None
-        if target is None or target in ("", "-") or (here is None and not target.startswith("/")):
+        if target == "-":
+            self.state.go_back()
+        elif not target or (here is None and not target.startswith("/")):
             self.state.change_directory(None)
         else:
             path = os.path.normpath(os.path.join(here or "", target)).replace("\\", "/")

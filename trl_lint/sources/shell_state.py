@@ -21,7 +21,10 @@ class _Record(NamedTuple):
     exported: bool
 
 
-WORKING_DIRECTORY = "//cwd"  # not a name a variable can have
+# No names that a variable can have.
+WORKING_DIRECTORY = "//cwd"
+_LEFT_LAST = "//left"  # what `cd -` goes back to
+_LEFT = "//pushed"  # what `popd` goes back to, the last first, with a NUL before each
 
 
 class Changes(NamedTuple):
@@ -98,11 +101,29 @@ class State:
     @property
     def directory(self) -> str | None:
         """The working directory: absolute, or relative to where the script was started ("" = there), None unknown."""
-        value = self.get(WORKING_DIRECTORY)
-        return value.text if isinstance(value, Word) else None
+        return self._text(WORKING_DIRECTORY)
 
     def change_directory(self, directory: str | None) -> None:
+        self.set(_LEFT_LAST, Word(self.directory, "", 0, 0))
         self.set(WORKING_DIRECTORY, Word(directory, "", 0, 0))
+
+    def go_back(self) -> None:
+        """`cd -`."""
+        self.change_directory(self._text(_LEFT_LAST))
+
+    def push_directory(self) -> None:
+        """Keep the working directory for a later `popd`."""
+        here, others = self.directory, self._text(_LEFT) or ""
+        self.set(_LEFT, Word(None if here is None else f"\0{here}{others}", "", 0, 0))
+
+    def pop_directory(self) -> None:
+        found = (self._text(_LEFT) or "").split("\0", 2)
+        self.change_directory(found[1] if len(found) > 1 else None)
+        self.set(_LEFT, Word(f"\0{found[2]}" if len(found) > 2 else None, "", 0, 0))
+
+    def _text(self, name: str) -> str | None:
+        value = self.get(name)
+        return value.text if isinstance(value, Word) else None
 
     def mark(self) -> Mark:
         return Mark(len(self._journal), self._barrier)

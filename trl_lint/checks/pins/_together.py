@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 
 from packaging.version import Version
 
@@ -140,8 +140,6 @@ def _meet(one: Pin, other: Pin) -> bool:
 
 def pythons_of(pins: Iterable[Pin]) -> Iterator[str]:
     """What releases that are pinned require of the Python (PEP 440)."""
-    from trl_lint.knowledge.releases import parse_version
-
     for pin in pins:
         version = parse_version(pin.specifier.removeprefix("==")) if is_exact(pin.specifier) else None
         known = declared(pin.package, version) if version is not None else None
