@@ -275,6 +275,8 @@ _PYTHON_CLAUSE = regex(r"""python_version\s*(<=|>=|==|!=|<|>)\s*['"](\d+\.\d+)['
 @lru_cache(maxsize=16384)
 def marker_holds_on(marker: str, python: str) -> bool:
     """Whether a marker holds on Linux on x86-64 with a minor version of Python; True where it cannot be read."""
+    if not marker:
+        return True
     simple = _PYTHON_CLAUSE.fullmatch(marker)
     if simple is not None:
         return holds(simple[1] + simple[2], python)
