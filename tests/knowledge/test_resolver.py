@@ -166,3 +166,9 @@ def test_real_requirements_are_read_for_a_python():
     assert required_of("numpy", Version("2.5.5"), frozenset(), "3.11") is None
     found = required_of("trl", Version("1.16.0"), frozenset({"vllm"}), "3.11")
     assert found is not None and {need.source for need in found} >= {"accelerate", "transformers", "vllm"}
+
+
+def test_a_newer_python_runs_where_a_pin_needs_one_and_nothing_says_which():
+    assert installed("axolotl==0.21.0")["trl"] == "1.14.1"
+    assert installed("axolotl==0.21.0", "3.11") == {}
+    assert installed("axolotl==0.18.0") == installed("axolotl==0.18.0", "3.11")

@@ -97,6 +97,12 @@ FRAMEWORKS = {
     "axolotl by accelerate": Framework(
         "accelerate launch --num_processes 1 -m axolotl.cli.train cfg.yaml", "axolotl==0.12.2", ("file",), AXOLOTL
     ),
+    "axolotl 0.21": Framework("axolotl train cfg.yaml", "axolotl==0.21.0", ("file", "dashes"), AXOLOTL),
+    "axolotl and trl": Framework("axolotl train cfg.yaml", "axolotl==0.12.2\ntrl==0.21.0", ("file",), AXOLOTL),
+    "axolotl by its launcher": Framework("axolotl train cfg.yaml", "axolotl==0.21.0", ("dashes",), AXOLOTL),
+    "axolotl by torchrun": Framework(
+        "axolotl train cfg.yaml --launcher torchrun --", "axolotl==0.21.0", ("flag", "dashes"), AXOLOTL
+    ),
     "axolotl server": Framework("axolotl vllm-serve cfg.yaml", "axolotl==0.12.2", ("file",), AXOLOTL),
     "verl": Framework(VERL, "verl==0.6.1", ("words", "quoted")),
     "openrlhf": Framework(OPENRLHF, "openrlhf==0.8.5", ("flag", "equals")),
@@ -210,6 +216,31 @@ ROWS = (
         "prompt_max_len": 131072}, {"vllm_num_engines": 1, "max_len": 140000}), ({"vllm_num_engines": 1,
         "generate_max_len": 130048}, {"generate_max_len": 200000}, {"vllm_num_engines": 1,
         "generate_max_len": 200000, "max_len": 4096})),
+    Row("TRL801", "trl", ({"use_vllm": True, "vllm_server_host": "10.0.0.1"}, {"use_vllm": True,
+        "vllm_server_port": 8001}), ({"use_vllm": True, "vllm_mode": "server", "vllm_server_host": "10.0.0.1"},
+        {"use_vllm": True}, {}), "warning"),
+    Row("TRL801", "axolotl 0.21", ({**SERVED, "trl.vllm_server_host": "10.0.0.1"}, {**SERVED,
+        "trl.vllm_server_port": 8001}), ({**SERVED, "trl.vllm_mode": "server", "trl.vllm_server_host": "10.0.0.1"},
+        {**COLOCATED, "trl.vllm_server_host": "10.0.0.1"}, SERVED, {"trl.vllm_server_host": "10.0.0.1"}, {}), "info"),
+    Row("TRL801", "axolotl and trl", (), ({**SERVED, "trl.vllm_server_host": "10.0.0.1"}, SERVED)),  # a server then
+    Row("TRL801", "axolotl", (), ({**SERVED, "trl.vllm_server_host": "10.0.0.1"},)),  # with a trl that nobody knows
+    Row("TRL802", "trl", ({"vllm_mode": "colocate"}, {"vllm_server_host": "10.0.0.1"}, {"use_vllm": True,
+        "vllm_mode": "server", "vllm_tensor_parallel_size": 2}), ({"use_vllm": True, "vllm_mode": "colocate",
+        "vllm_tensor_parallel_size": 2}, {"use_vllm": False, "vllm_mode": "colocate"}, {}), "warning"),
+    Row("TRL802", "axolotl and trl", ({"trl.vllm_mode": "server"}, {"trl.vllm_server_port": 8001}, {**COLOCATED,
+        "trl.vllm_server_host": "10.0.0.1"}), ({**SERVED, "trl.vllm_mode": "server", "trl.vllm_server_port": 8001},
+        {"trl.use_vllm": False, "trl.vllm_mode": "server"}, {}), "warning"),
+    Row("TRL802", "swift", ({"vllm_mode": "colocate"}, {"vllm_tensor_parallel_size": 2}, {"vllm_max_model_len": 8192}),
+        ({"use_vllm": True, "vllm_mode": "colocate", "vllm_tensor_parallel_size": 2}, {"use_vllm": False,
+        "vllm_mode": "colocate"}, {}), "warning"),
+    Row("TRL802", "swift 4", ({"vllm_tensor_parallel_size": 2},), ({"use_vllm": True, "vllm_mode": "colocate",
+        "vllm_tensor_parallel_size": 2}, {"vllm_mode": "colocate"}, {}), "warning"),  # the last is refused
+    *(Row("TRL503", name, ({key: 4}, {key: 3}), ({key: 2}, {key: 1}, {}), before="CUDA_VISIBLE_DEVICES=0,1 ")
+      for name, key in (("trl", "num_processes"), ("axolotl by its launcher", "num_processes"),
+                        ("axolotl by torchrun", "nproc_per_node"))),
+    Row("TRL503", "axolotl by its launcher", ({"num_processes": 4},), ({"num_processes": 2},),
+        before="export CUDA_VISIBLE_DEVICES=0,1\n"),
+    Row("TRL503", "axolotl by its launcher", (), ({"num_processes": 4},)),
     Row("TRL704", "trl sft", ({"load_in_4bit": True}, {"load_in_8bit": True}), ({"load_in_4bit": True,
         "use_peft": True}, {"use_peft": True}, {"load_in_4bit": False}, {})),
     Row("TRL704", "trl", ({"load_in_4bit": True},), ({"load_in_4bit": True, "use_peft": True}, {})),

@@ -29,7 +29,7 @@ _CONFIGS = frozenset(
 
 def uses_trainer(run: Run, dotted: str) -> bool:
     """Whether the run certainly builds a trainer of the library ("" stands for any), and not only one of its own."""
-    if not dotted or (run.parser is not None and run.parser.kind == "trl-command"):
+    if not dotted or run.arguments.is_filled or (run.parser is not None and run.parser.kind == "trl-command"):
         return True
     return run.script is not None and dotted in called(run.script.module)
 

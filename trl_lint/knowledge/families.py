@@ -393,6 +393,16 @@ class DocumentKind(NamedTuple):
 OTHER = DocumentKind("other", (), (), recipe=True, holds=Holds(fsdp="fsdp"))
 
 
+class Handed(NamedTuple):
+    """The arguments of TRL that a framework fills: the class by the method, and by its field the setting or the option
+    that it takes; what has no value there keeps its default. `left`: fields that are never filled.
+    """
+
+    classes: Mapping[str, str]
+    fields: Mapping[str, str]
+    left: frozenset[str] = frozenset()
+
+
 class Family(NamedTuple):
     """A framework with its programs and its documents.
 
@@ -403,7 +413,7 @@ class Family(NamedTuple):
     `settings`       under which names its runs hold what rules ask for; its recipes hold it under the same
     `method`         what its flags say of the kind of training, where no recipe has them
     `adds_flags`     its functions that give a parser of argparse more flags, and which, in any release
-    `hands_to`       the class of TRL that it fills with its sizes, by the method
+    `handed`         the class of TRL that it fills
     """
 
     evidence: tuple[str, ...]
@@ -417,7 +427,7 @@ class Family(NamedTuple):
     settings: Settings | None = None
     method: Method | None = None
     adds_flags: Mapping[str, tuple[str, ...]] = {}
-    hands_to: Mapping[str, str] = {}
+    handed: Handed | None = None
 
     def fault(self) -> str:
         """What is wrong with the file of a family, "" if nothing is."""

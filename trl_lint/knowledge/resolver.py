@@ -18,6 +18,7 @@ from trl_lint.records import NamedTuple
 
 # The Python that is meant where a project does not tell.
 USUAL_PYTHON = "3.11"
+_NEWER_PYTHONS = ("3.12", "3.13")
 # Real environments take 20 to 200 steps: a release that is looked at is one.
 MOST_STEPS = 3_000
 _MOST_DEPTH = 120  # packages; whoever asks is told that the search was cut
@@ -53,15 +54,18 @@ class Resolution(NamedTuple):
 def resolve(wishes: Iterable[Wish], python: str = "", present: Mapping[str, Version] | None = None) -> Resolution:
     """What an installer leaves of an environment in which it installs everything wished for at once.
 
-    `python`: the minor version that runs, "3.12". `present`: what is installed there already. It stays where it does.
+    `python`: the minor version that runs, "3.12"; where nothing says it, the usual one, or the first newer one for
+    which there is an answer. `present`: what is installed there already. It stays where it does.
     """
     asked = {wish.name: wish for wish in wishes}
-    search = _Search(asked, python or USUAL_PYTHON, present or {})
-    try:
-        found = search.run()
-    except _CutError:
-        return Resolution(None, is_cut=True)
-    return Resolution(None if found is None else {**(present or {}), **found})
+    for version in (python,) if python else (USUAL_PYTHON, *_NEWER_PYTHONS):
+        try:
+            found = _Search(asked, version, present or {}).run()
+        except _CutError:
+            return Resolution(None, is_cut=True)
+        if found is not None:
+            return Resolution({**(present or {}), **found})
+    return Resolution(None)
 
 
 class _CutError(Exception):

@@ -247,6 +247,24 @@ def _answer(name: str, found: Said) -> asked.Answer:
     return asked.Answer("value", name, f"not known: the {found.origin} computes it", found.location, False, remedy)
 
 
+class Arguments(NamedTuple):
+    """The training arguments of a run, of the class `dotted`: those of a script, or those that a framework fills.
+
+    `names`: what the framework calls a field, where that differs. "" for `dotted`: there are none, or none known.
+    """
+
+    dotted: str
+    config: Config
+    names: Mapping[str, str] = {}
+
+    @property
+    def is_filled(self) -> bool:
+        return bool(self.names)
+
+    def shown(self, field: str) -> str:
+        return self.names.get(field, field)
+
+
 # -- what the options have started ------------------------------------------------------------------------------------
 
 

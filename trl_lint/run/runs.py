@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from trl_lint.project.environment import Environment
     from trl_lint.project.launches import Launch
     from trl_lint.run.candidates import Candidate
-    from trl_lint.run.config import Config, Workers
+    from trl_lint.run.config import Arguments, Config, Workers
     from trl_lint.sources.shell import Word
 
 
@@ -245,6 +245,16 @@ class Run:
         from trl_lint.run.readers import read_config
 
         return read_config(self)
+
+    @cached_property
+    def arguments(self) -> Arguments:
+        """Its training arguments, also where a framework fills a class of TRL with its options."""
+        from trl_lint.run.readers.classes import handed_on
+
+        filled = None if self.arguments_class else handed_on(self, self.config)
+        from trl_lint.run.config import Arguments
+
+        return filled or Arguments(self.arguments_class, self.config)
 
     def signature(self, versions: dict[str, str]) -> Signature | None:
         """What the class of the training arguments takes with these releases; None if that is not known."""

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import partial
 
 from trl_lint.checks.configs._command_keys import is_left_alone
-from trl_lint.knowledge.api import resolve, signature
 from trl_lint.knowledge.arithmetic import GroupRule, group_rule_of_command
 from trl_lint.knowledge.command_keys import default_of
-from trl_lint.knowledge.families import Arguments, arguments_of, family_of
+from trl_lint.knowledge.families import Arguments, arguments_of
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.records import NamedTuple
-from trl_lint.run.effective import Setting, Unknown, of_default
+from trl_lint.run.effective import Setting, of_default
 from trl_lint.run.readers.command_words import Given, words_of
 from trl_lint.run.runs import Run
 from trl_lint.sources.shell import Word
@@ -76,39 +74,3 @@ def sized_command(run: Run, processes: int | None) -> Sized | None:
     if is_left_alone(arguments, run.project):
         return None
     return Sized(given, arguments, arguments.keys_for(command), processes)
-
-
-# The settings that become fields of the class of TRL, and those fields.
-_HANDED = {
-    "num_generations": "group", "per_device_train_batch_size": "micro_batch",
-    "gradient_accumulation_steps": "accumulation", "generation_batch_size": "whole_batch",
-}  # fmt: skip
-
-
-def handed_on(run: Run) -> tuple[str, Callable[[str, str], Setting | Missing]] | None:
-    """The class of TRL that a framework fills with its sizes, and what a field of it is in a release of TRL.
-
-    None where the run does not train with it, and where other keys may make other sizes.
-    """
-    family = family_of(run.framework)
-    if family is None or not family.hands_to or "trl" not in run.choices:
-        return None
-    config = run.config
-    method = next((kind.method for kind in family.document if kind.method is not None), None)
-    said = config.final(method.key) if method is not None else ABSENT
-    dotted = family.hands_to.get(str(said.value), "") if isinstance(said, Setting) else ""
-    if not dotted or not (config.counts("group") and config.counts("accumulation")):
-        return None
-
-    def read(version: str, name: str) -> Setting | Missing:
-        found = config.setting(_HANDED[name]) if name in _HANDED else ABSENT
-        if isinstance(found, Unknown):
-            return UNKNOWN
-        if isinstance(found, Setting) and found.value not in (None, "null", 0):
-            return found
-        versions = {**run.choices.newest(("trl", "transformers")), "trl": version}
-        target = resolve(dotted, versions)
-        known = signature(target, versions) if isinstance(target, str) else None
-        return of_default(known.parameters[name].default) if known and name in known.parameters else ABSENT
-
-    return dotted, read

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 
 from trl_lint.checks._trainers import uses_trainer
 from trl_lint.checks.rule import Rule
@@ -59,7 +58,6 @@ class BatchNotDivisibleByGenerations(Rule):
                 yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
         yield from groups
         yield from self._check_command(run)
-        yield from self._check_handed_on(run)
 
     def _check_command(self, run: Run) -> Iterator[Finding]:
         """The same with the commands of a framework that takes flags."""
@@ -80,29 +78,10 @@ class BatchNotDivisibleByGenerations(Rule):
 
         yield from self._finding(run, sized.arguments.package, judged)
 
-    def _check_handed_on(self, run: Run) -> Iterator[Finding]:
-        """The sizes that a framework fills a class of TRL with, which checks them."""
-        if run.arguments_class or not run.is_launched:
-            return
-        from trl_lint.checks.algorithm._command_groups import handed_on
-
-        handed, processes = handed_on(run), processes_of(run)
-        if handed is None or processes is None:
-            return
-        dotted, read = handed
-
-        def judged(version: str) -> tuple[Fault | None, Reader | None]:
-            rule = group_rule(dotted, version)
-            if rule is None:
-                return None, None
-            reader = partial(read, version)
-            return find_fault(rule, reader, processes, run), reader
-
-        yield from self._finding(run, "trl", judged)
-
     def _check_groups(self, run: Run) -> Iterator[Finding]:
         """Whole groups of generations, with the commands of TRL that check twice."""
-        if run.arguments_class not in ("trl.GRPOConfig", "trl.RLOOConfig") or "trl" not in run.choices:
+        is_known = run.arguments.dotted in ("trl.GRPOConfig", "trl.RLOOConfig") and "trl" in run.choices
+        if not is_known or (run.arguments.is_filled and not run.is_launched):
             return
         yield from self._finding(run, "trl", lambda version: self._fault(run, version))
 
@@ -134,13 +113,13 @@ class BatchNotDivisibleByGenerations(Rule):
         )
 
     def _fault(self, run: Run, version: str) -> tuple[Fault | None, Reader | None]:
-        rule = group_rule(run.arguments_class, version)
+        rule = group_rule(run.arguments.dotted, version)
         if rule is None or not uses_trainer(run, rule.trainer):
             return None, None
         versions = {**run.choices.newest(("trl", "transformers")), "trl": version}
 
         def read(name: str) -> Setting | Missing:
-            return without_reason(run.config.at(versions).final(name))
+            return without_reason(run.arguments.config.at(versions).final(name))
 
         return find_fault(rule, read, processes_of(run), run), read
 

@@ -74,7 +74,7 @@ def _holds(path: str, project: Project, words: tuple[bytes, ...]) -> bool:
 
 
 class Option(NamedTuple):
-    """A field that somebody set."""
+    """A field that somebody set; `name` is what they call it."""
 
     name: str
     setting: Setting
@@ -97,17 +97,30 @@ def options_of(run: Run, names: Iterable[str]) -> list[Option]:
     """Those of the fields that the run certainly sets to something."""
     found = []
     for name in names:
-        said = run.config.given(name)
+        said = run.arguments.config.given(name)
         if isinstance(said, Setting) and said.location is not None and said.value is not None:
-            found.append(Option(name, said))
+            found.append(Option(run.arguments.shown(name), said))
     return found
 
 
 def has_modes(run: Run) -> bool:
     """Whether the config of the run has `vllm_mode` in a release that may be in use."""
-    if not run.arguments_class.startswith("trl.") or "trl" not in run.choices:
+    if not run.arguments.dotted.startswith("trl.") or "trl" not in run.choices:
         return False
-    return run.config.at(versions_of(run, run.choices["trl"].newest)).default("vllm_mode") is not ABSENT
+    if run.arguments.is_filled and run.choices["trl"].assumed and not _says_which_trl(run):
+        return False
+    return run.arguments.config.at(versions_of(run, run.choices["trl"].newest)).default("vllm_mode") is not ABSENT
+
+
+def _says_which_trl(run: Run) -> bool:
+    """Whether the framework of a run declares which releases of trl it goes with."""
+    from packaging.version import Version
+
+    from trl_lint.knowledge.requirements import declared
+
+    chosen = run.choices.get(package_of(run))
+    known = declared(chosen.package.name, Version(chosen.newest)) if chosen is not None else None
+    return known is not None and "trl" in known.parts
 
 
 def versions_of(run: Run, trl: str) -> dict[str, str]:
@@ -116,22 +129,22 @@ def versions_of(run: Run, trl: str) -> dict[str, str]:
 
 def uses_vllm(run: Run, trl: str) -> bool | None:
     """Whether the run generates with vLLM; None if nobody can tell."""
-    said = run.config.at(versions_of(run, trl)).final("use_vllm")
+    said = run.arguments.config.at(versions_of(run, trl)).final("use_vllm")
     return said.truth if isinstance(said, Setting) else None
 
 
 def mode_of(run: Run, trl: str) -> str | None:
     """The mode with a release of trl, None if it is not known."""
-    said = run.config.at(versions_of(run, trl)).final("vllm_mode")
+    said = run.arguments.config.at(versions_of(run, trl)).final("vllm_mode")
     return said.value if isinstance(said, Setting) and isinstance(said.value, str) else None
 
 
 def is_local(run: Run, server: Server, trl: str) -> bool:
     """Whether the trainer certainly talks to this server: on this machine, at its port."""
-    if run.config.given("vllm_server_base_url") is not ABSENT:
+    if run.arguments.config.given("vllm_server_base_url") is not ABSENT:
         return False
-    host = run.config.at(versions_of(run, trl)).final("vllm_server_host")
-    port = run.config.at(versions_of(run, trl)).final("vllm_server_port")
+    host = run.arguments.config.at(versions_of(run, trl)).final("vllm_server_host")
+    port = run.arguments.config.at(versions_of(run, trl)).final("vllm_server_port")
     if not isinstance(host, Setting) or host.value not in _HERE or not isinstance(port, Setting):
         return False
     return server.port is not None and port.integer == server.port

@@ -33,7 +33,7 @@ class VllmModeImplicit(Rule):
 
     def _implicit(self, run: Run) -> Iterator[Finding]:
         """A server is named or started, but the default of the release runs vLLM inside the trainer."""
-        if run.config.given("vllm_mode") is not ABSENT:
+        if run.arguments.config.given("vllm_mode") is not ABSENT:
             return
         options = options_of(run, SERVER_OPTIONS)
         servers = [server for server in servers_of(run) if server.own or options]
@@ -47,12 +47,13 @@ class VllmModeImplicit(Rule):
         if verdict is None:
             return
         place = options[0].setting.location if options else servers[0].run.launch.location
+        mode = run.arguments.shown("vllm_mode")
         what = f"`{options[0].name}` names a server" if options else "a server is started"
         related = tuple(server.run.launch.location._replace(message="the server") for server in servers if options)
         yield self.finding(
             place or run.launch.location,
-            f"{what}, but it is not used, because `vllm_mode` is `colocate` by default and the trainer runs vLLM "
-            f'itself: set `vllm_mode="server"` ({verdict.scope})',
+            f"{what}, but it is not used, because `{mode}` is `colocate` by default and the trainer runs vLLM "
+            f"itself: set `{mode}{': ' if run.arguments.is_filled else '='}{chr(34)}server{chr(34)}` ({verdict.scope})",
             severity=verdict.severity,
             related=(*related, *_where(run), *verdict.related),
         )

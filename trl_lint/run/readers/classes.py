@@ -18,13 +18,15 @@ from trl_lint.coverage import (
     NO_SCRIPT,
     NOT_STARTED,
     PARSER,
+    UNMAPPED,
 )
 from trl_lint.finding import Location
 from trl_lint.knowledge.api import Signature, resolve, signature
+from trl_lint.knowledge.families import Settings, family_of
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project.launches import Launch
 from trl_lint.regexes import regex
-from trl_lint.run.config import Config, Layer, Read, Versions, nothing_known, of_history, why
+from trl_lint.run.config import Arguments, Config, Layer, Read, Versions, nothing_known, of_history, why
 from trl_lint.run.effective import Said, Setting, Unknown, of_document, of_flag
 from trl_lint.run.inputs import Inputs
 from trl_lint.run.parsers import ScriptParser, beginnings
@@ -63,6 +65,29 @@ def recipe_alone(inputs: Inputs) -> Config:
     """The training arguments as a config file has them that no known command names."""
     defaults = partial(_defaults, inputs.arguments_class, None)
     return Config(inputs.framework, (_of_recipe(inputs),), defaults, newest_of(inputs), "trl")
+
+
+def handed_on(inputs: Inputs, config: Config) -> Arguments | None:
+    """What a framework fills a class of TRL with; None where it trains with none, or with other sizes than these."""
+    family = family_of(inputs.framework)
+    handed, said = family.handed if family is not None else None, config.setting("method")
+    dotted = handed.classes.get(str(said.value), "") if handed is not None and isinstance(said, Setting) else ""
+    if handed is None or not dotted or not (config.counts("group") and config.counts("accumulation")):
+        return None
+    fields, left, release = handed.fields, handed.left, config.release
+
+    def read(name: str) -> Said:
+        own = fields.get(name)
+        if own is None:
+            return ABSENT if name in left else Unknown(UNMAPPED)
+        found = config.setting(own, release) if own in Settings._fields else config.given(own)
+        is_empty = isinstance(found, Setting) and found.value is not False and found.value in (None, "null", 0)
+        return ABSENT if is_empty else found
+
+    names = {name: config.option(own) if own in Settings._fields else own for name, own in fields.items()}
+    layer = Layer(read, lambda: fields)
+    filled = Config("trl", (layer,), partial(_defaults, dotted, None), newest_of(inputs), "trl")
+    return Arguments(dotted, filled, names)
 
 
 def _defaults(arguments_class: str, parser: ScriptParser | None, versions: Versions) -> Read:
