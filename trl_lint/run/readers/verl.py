@@ -405,6 +405,8 @@ def workers_of(inputs: Inputs, config: Config) -> tuple[Workers, ...]:
         found.append(_pool("engine", _ROLLOUT, config)._replace(device=device))
     for role, block, switch in _POOLS if pool.total is not None else ():
         is_on = config.final(f"{block}.{switch}")
+        if any(one.role == role for one in found):
+            continue  # the block of another release
         if isinstance(is_on, Unknown):
             found.append(Workers(role, UNKNOWN, UNKNOWN, role, device=device))
         elif isinstance(is_on, Setting) and is_on.truth:
