@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.fixture_cases import Case, Expectation, cases
 from trl_lint import asked, tracked
 from trl_lint.cli import main
 from trl_lint.selection import known_codes
@@ -155,3 +157,24 @@ def test_nothing_is_written_down_unless_somebody_asks(why):
     assert asked.log is None
     why({"train.py": GONE}, "TRL301", "train.py")
     assert asked.log is None
+
+
+def told_beside_code() -> list[tuple[Case, Expectation]]:
+    """Of each rule the first two findings that fixtures expect in configs, commands and lists of packages."""
+    found: dict[str, list[tuple[Case, Expectation]]] = {}
+    for case in cases():
+        if case.is_bad and not case.settings():
+            mine = [one for one in case.expectations() if not one.path.endswith((".py", ".ipynb", ".md"))]
+            found.setdefault(case.code, []).extend((case, one) for one in mine[:1] if one.code == case.code)
+    return [one for ones in found.values() for one in ones[:2]]
+
+
+@pytest.mark.parametrize(("case", "wanted"), told_beside_code(), ids=lambda one: getattr(one, "id", None))
+def test_what_a_check_tells_why_tells_too(why, tmp_path, case, wanted):
+    for path in sorted(case.folder.iterdir()):
+        if not path.name.endswith((".fixed", ".expect")):
+            copy = shutil.copytree if path.is_dir() else shutil.copy
+            copy(path, tmp_path / path.name)
+    status, out, _ = why({}, case.code, f"{wanted.path}:{wanted.line}")
+    assert status == 0
+    assert out.split("\n")[0].endswith((": told", ": told, but not shown")), out

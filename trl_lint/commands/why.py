@@ -1,6 +1,7 @@
 """`trl-lint why CODE PATH[:LINE]`: how a finding came about, or why there is none.
 
-The file is checked once more, by this rule alone, and what the rule asks on the way is written down (`asked.py`).
+The file is checked once more with those that start something with it, by this rule alone, and what the rule asks on the
+way is written down (`asked.py`).
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ import argparse
 import os
 import sys
 from collections.abc import Iterator
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from trl_lint import asked, tracked
+from trl_lint import asked, budget, tracked
 from trl_lint.asked import Answer
 from trl_lint.checks.rule import Rule
 from trl_lint.commands import UsageError
@@ -20,6 +22,7 @@ from trl_lint.commands.rule import find_page
 from trl_lint.commands.unread import say_unread
 from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.pages import Page
+from trl_lint.project import Project
 from trl_lint.records import NamedTuple
 from trl_lint.reports import Report, visible
 from trl_lint.settings import Settings
@@ -28,10 +31,14 @@ from trl_lint.sources import Files
 from trl_lint.streams import say
 from trl_lint.words import counted
 
+if TYPE_CHECKING:
+    from trl_lint.run.runs import Run
+
 VERSION = 1
 _MOST_LOOKS = 8
 _MOST_ANSWERS = 12
 _MOST_NAMES = 6
+_MOST_STARTS = 20
 
 
 class Look(NamedTuple):
@@ -111,25 +118,49 @@ def tell(page: Page, path: str, line: int, settings: Settings, asking: Settings,
     from trl_lint.engine import check_state
 
     rules = [rule for rule in all_rules() if rule.code == page.code]
+    projects: dict[str, Project] = {}
     with asked.written_down() as log:
-        result = check_state([path], asking, files, {}, 1, rules=rules)
+        paths = [path, *_starting(path, asking, files, projects)]
+        result = check_state(paths, asking, files, projects, 1, rules=rules)
     told = tuple(one for one in result.findings if one.code == page.code and _is_at(one.location, path, line, files))
-    before = _unsuppressed(page.code, path, asking, rules)
+    before = _unsuppressed(page.code, paths, asking, rules)
     was_told = tuple(one for one in before if _is_at(one.location, path, line, files))
     looks = _looks(log, path, line, files)
     hidden = _hidden(page.code, path, told, was_told, settings)
-    reason, remedy = ("", "") if was_told else _why_not(page, rules, looks, line)
+    is_here = not line or any(_stands(look.what.place, path, line, files) for look in looks)
+    reason, remedy = ("", "") if was_told else _why_not(page, rules, looks, line, is_here)
     return Story(page, path, line, told or was_told, hidden, looks, reason, remedy)
 
 
-def _unsuppressed(code: str, path: str, settings: Settings, rules: list[Rule]) -> list[Finding]:
-    """What the rule finds in a file, whatever its comments and the settings for single files say."""
+def _starting(path: str, settings: Settings, files: Files, projects: dict[str, Project]) -> list[str]:
+    """The commands and scripts that use a file: what is wrong in a config is found where its run starts."""
+    from trl_lint.project.roots import find_root
+    from trl_lint.run.runs import runs_with
+
+    root = find_root(os.path.dirname(path))
+    project = projects[root] = Project(root, files, settings)
+    found = dict.fromkeys(used for run in runs_with(path, project) for used in _parts(run))
+    found.pop(path, None)
+    if len(found) > _MOST_STARTS:
+        budget.note(path, f"more than {_MOST_STARTS} files start something with it; the others were not asked")
+    return list(found)[:_MOST_STARTS]
+
+
+def _parts(run: Run) -> Iterator[str]:
+    yield run.launch.source.path
+    script = run.link("script")
+    yield from script.paths if script is not None else ()
+
+
+def _unsuppressed(code: str, paths: list[str], settings: Settings, rules: list[Rule]) -> list[Finding]:
+    """What the rule finds in some files, whatever their comments and the settings for single files say."""
     from trl_lint.checker import Checker
 
     checker = Checker(settings, Files({}), {}, rules)
-    checker.asked.add(path)
     checker.settings.per_file_ignores = ()
-    checker.check_path(path, True)
+    for path in paths:
+        checker.asked.add(path)
+        checker.check_path(path, True)
     return [one for there in checker.found_in.values() for one in there if one.code == code]
 
 
@@ -142,6 +173,10 @@ def _is_at(place: Location, path: str, line: int, files: Files) -> bool:
     return file.position(place.start).line <= line <= file.position(max(place.start, place.end)).line
 
 
+def _stands(place: Location | None, path: str, line: int, files: Files) -> bool:
+    return place is not None and place.end > place.start and _is_at(place, path, line, files)
+
+
 def _looks(log: list[Answer], path: str, line: int, files: Files) -> tuple[Look, ...]:
     """What the rule looked at: of that what stands at the line, else what rests on it, else what is in the file."""
     looks: list[tuple[Answer, list[Answer]]] = []
@@ -152,15 +187,13 @@ def _looks(log: list[Answer], path: str, line: int, files: Files) -> tuple[Look,
             looks[-1][1].append(answer)
     everything = [Look(what, tuple(answers)) for what, answers in looks]
 
-    def stands(place: Location | None) -> bool:
-        return place is not None and place.end > place.start and _is_at(place, path, line, files)
-
+    stands = partial(_stands, path=path, line=line, files=files)
     here = [look for look in everything if stands(look.what.place)]
     here = here or [look for look in everything if any(stands(answer.place) for answer in look.answers)]
-    whole = [
-        look for look in everything if look.what.place is not None and look.what.place.end <= look.what.place.start
-    ]
-    return tuple(here or whole or (everything if not line else ()))
+    mine = [look for look in everything if look.what.place is not None and look.what.place.path == path]
+    whole = [look for look in mine if look.what.place is not None and look.what.place.end <= look.what.place.start]
+    using = [look for look in everything if any(one.place and one.place.path == path for one in look.answers)]
+    return tuple(here or whole or using or (everything if not line else ()))
 
 
 def _hidden(code: str, path: str, told: tuple[Finding, ...], was_told: tuple[Finding, ...], settings: Settings) -> str:
@@ -193,7 +226,7 @@ def _is_in_baseline(told: tuple[Finding, ...], settings: Settings) -> bool:
         return False
 
 
-def _why_not(page: Page, rules: list[Rule], looks: tuple[Look, ...], line: int) -> tuple[str, str]:
+def _why_not(page: Page, rules: list[Rule], looks: tuple[Look, ...], line: int, is_here: bool) -> tuple[str, str]:
     """Why a rule finds nothing at a place, and what would change that."""
     if not looks:
         where = "at this line" if line else "in this file"
@@ -202,11 +235,13 @@ def _why_not(page: Page, rules: list[Rule], looks: tuple[Look, ...], line: int) 
         unknown = look.first_unknown
         if unknown is not None:
             return f"{unknown.subject}: {unknown.answer}", unknown.remedy
+    if not is_here:
+        return f"nothing that {page.code} finds where it looks is at this line", ""
     answers = [answer for look in looks for answer in look.answers]
     if any(answer.kind == "releases" and answer.answer.startswith("wrong") for answer in answers):
         return (
-            "a release in use has the fault, and something around the place withholds it (a `try`, a test of a "
-            f"version, a copy in the project): trl-lint rule {page.code}"
+            f"a release in use has what {page.code} tells of, and the values here do not meet its condition, or something "
+            f"around withholds it (a `try`, a test of a version, a copy in the project): trl-lint rule {page.code}"
         ), ""
     return "all that was asked is known, and nothing is wrong with it", ""
 
