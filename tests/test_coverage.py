@@ -196,6 +196,12 @@ def test_argument_objects(empty: Shell, code: str, expected: list[str | None]) -
         ("own.yaml", "policy:\n  lr: 1.0e-6\ntrain:\n  name: 8\n", "", []),
         ("d.yml", "x: 1\nservices:\n  a:\n    lr: 1\n    batch_size: 2\n", "", []),
         ("b.yaml", RECIPE + "bf16: true: false\n", "", ["broken"]),
+        *(
+            (name, RECIPE, f"python train.py --config {name}", ["not a kind of config that is known"])
+            for name in ("r.txt", "r.cfg", "r.yaml.j2", "r.toml", "recipe", "r.py", "conf/r.ini")
+        ),
+        ("r.txt", RECIPE, "python train.py", []),
+        ("r.txt", RECIPE, "python train.py --output_dir r.txt", []),
     ],
 )
 def test_configs(empty: Shell, name: str, text: str, command: str, expected: list[str | None]) -> None:

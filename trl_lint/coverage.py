@@ -88,7 +88,7 @@ _CLAUSES: dict[Reason, str] = {
     GUARDED: "behind a test of the release",
     REWRITTEN: "which something rewrites",
     NO_READER: "of which no reader is known",
-    NO_KIND: "which are of no kind that is known",
+    NO_KIND: "of no kind that is known",
     NO_KEYS: "of a kind whose keys are not checked",
     BROKEN: "which cannot be read",
     HIDDEN: "of which a part is not known",

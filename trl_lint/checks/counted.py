@@ -15,6 +15,7 @@ from trl_lint.coverage import (
     EXAMPLE,
     NO_FILE,
     NO_KEYS,
+    NO_KIND,
     NO_SCRIPT,
     NOT_KNOWN,
     PARSER,
@@ -76,6 +77,8 @@ def seen_in_run(run: Run, rules: Sequence[Rule]) -> Iterator[Seen]:
         yield from () if found is None else (found,)
     elif link is not None and isinstance(answer, Judged) and (path := _flags_file(launch, project)) is not None:
         yield seen("config", os.path.basename(path), answer, Location(path, 0, 0))
+    elif link is not None and link.status == "exact" and not link.paths[0].endswith(DOCUMENTS):
+        yield Seen("config", without_root(link.text, project.root), NO_KIND, link.location)
 
 
 def _flags_file(launch: Launch, project: Project) -> str | None:

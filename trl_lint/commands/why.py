@@ -240,8 +240,9 @@ def _why_not(page: Page, rules: list[Rule], looks: tuple[Look, ...], line: int, 
     answers = [answer for look in looks for answer in look.answers]
     if any(answer.kind == "releases" and answer.answer.startswith("wrong") for answer in answers):
         return (
-            f"a release in use has what {page.code} tells of, and the values here do not meet its condition, or something "
-            f"around withholds it (a `try`, a test of a version, a copy in the project): trl-lint rule {page.code}"
+            f"a release in use has what {page.code} tells of, and the values here do not meet its condition, or "
+            "something around withholds it (a `try`, a test of a version, a copy in the project): "
+            f"trl-lint rule {page.code}"
         ), ""
     return "all that was asked is known, and nothing is wrong with it", ""
 
