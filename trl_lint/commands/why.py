@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trl_lint import asked, budget, tracked
 from trl_lint.asked import Answer
@@ -25,14 +25,12 @@ from trl_lint.knowledge.pages import Page
 from trl_lint.project import Project
 from trl_lint.records import NamedTuple
 from trl_lint.reports import Report, visible
+from trl_lint.run.runs import Run, runs_with
 from trl_lint.settings import Settings
 from trl_lint.settings_file import SettingsError, read_targets
 from trl_lint.sources import Files
 from trl_lint.streams import say
 from trl_lint.words import counted
-
-if TYPE_CHECKING:
-    from trl_lint.run.runs import Run
 
 VERSION = 1
 _MOST_LOOKS = 8
@@ -135,7 +133,6 @@ def tell(page: Page, path: str, line: int, settings: Settings, asking: Settings,
 def _starting(path: str, settings: Settings, files: Files, projects: dict[str, Project]) -> list[str]:
     """The commands and scripts that use a file: what is wrong in a config is found where its run starts."""
     from trl_lint.project.roots import find_root
-    from trl_lint.run.runs import runs_with
 
     root = find_root(os.path.dirname(path))
     project = projects[root] = Project(root, files, settings)
