@@ -85,10 +85,15 @@ def test_fixes_are_shown_as_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_no_findings_need_no_filter(project: Path):
-    (project / "train.py").write_text("pass\n")
+    (project / "train.py").write_text('from trl import SFTConfig\nSFTConfig(output_dir="x")\n')
     (project / "run.sh").unlink()
     text = findings_page()
-    assert "All checks passed!" in text and "<script" not in text and "script-src 'none'" in text
+    assert f"<title>Findings of trl-lint: {project.name}</title>" in text
+    assert (
+        "All checks passed! 2 files, 1 argument object" in text
+        and "<script" not in text
+        and "script-src 'none'" in text
+    )
 
 
 def test_the_page_of_runs(project: Path):
@@ -146,7 +151,26 @@ def test_a_badge(project: Path, capsys: pytest.CaptureFixture[str]):
     badge = json.loads(capsys.readouterr().out)
     assert badge["schemaVersion"] == 1 and badge["label"] == "trl-lint"
     assert badge["color"] == "red" and badge["message"].startswith("1 error")
-    (project / "train.py").write_text("pass\n")
+
+
+PASSING = 'from trl import SFTConfig\nSFTConfig(output_dir="x")\n'
+
+
+@pytest.mark.parametrize(
+    ("script", "pins", "badge", "said"),
+    [
+        (PASSING, "trl==1.16.0\n", "passing", "All checks passed!"),
+        (f"{PASSING}SFTConfig(**given)\n", "trl==1.16.0\n", "nothing found", "No errors or warnings"),
+        ("pass\n", "trl==1.16.0\n", "nothing found", "No errors or warnings"),
+        ("pass\n", "", "nothing to check", "Nothing to check"),
+    ],
+)
+def test_nothing_passes_that_was_not_understood(
+    script: str, pins: str, badge: str, said: str, project: Path, capsys: pytest.CaptureFixture[str]
+):
+    (project / "train.py").write_text(script)
     (project / "run.sh").unlink()
-    main(["check", ".", "-n", "--output-format", "badge"])
-    assert json.loads(capsys.readouterr().out)["message"] == "passing"
+    (project / "requirements.txt").write_text(pins)
+    for form in ("badge", "junit", "html", "full"):
+        main(["check", ".", "-n", "--output-format", form])
+        assert (badge if form == "badge" else said) in "".join(capsys.readouterr()), form

@@ -164,7 +164,7 @@ def summary(report: Report) -> str:
         if report.coverage.understood and not report.coverage.is_complete:
             lines.append(f"{report.coverage.understood}.")
     elif not report.problems:
-        lines.append(_nothing_found(report))
+        lines.append(nothing_found(report))
     lines += _shared_pins(report)
     safe = sum(f.fix is not None and f.fix.applicability == "safe" for f in findings)
     unsafe = sum(f.fix is not None and f.fix.applicability == "unsafe" for f in findings)
@@ -182,7 +182,7 @@ def summary(report: Report) -> str:
     return "".join(line + "\n" for line in lines)
 
 
-def _nothing_found(report: Report) -> str:
+def nothing_found(report: Report) -> str:
     """That nothing was found, and in how much."""
     coverage = report.coverage
     files = counted(coverage.files, "file") if coverage.files else ""

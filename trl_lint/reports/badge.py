@@ -15,6 +15,9 @@ def write(report: Report, stream: TextIO) -> None:
     message, color = levels(findings), "red" if any(one.severity == "error" for one in findings) else "orange"
     if report.problems:
         message, color = "not checked", "lightgrey"
+    elif not findings and not report.coverage.is_concerned:
+        message, color = "nothing to check", "lightgrey"
     elif not findings:
-        message, color = "passing", "brightgreen"
+        is_whole = report.coverage.is_complete and not report.notices
+        message, color = ("passing", "brightgreen") if is_whole else ("nothing found", "green")
     dump_json({"schemaVersion": 1, "label": "trl-lint", "message": message, "color": color}, stream)

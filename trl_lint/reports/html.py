@@ -10,11 +10,11 @@ from typing import TextIO
 
 from trl_lint.causes import Entry, Group, entries_of, groups_of
 from trl_lint.finding import SEVERITIES, Edit, Finding, Fix, Location, levels
-from trl_lint.reports import Report, page_of
+from trl_lint.reports import Report, nothing_found, page_of
 from trl_lint.reports.colors import Palette
 from trl_lint.reports.concise import pin_line
 from trl_lint.reports.diffs import unified
-from trl_lint.reports.html_page import choice, code_told, folded, level_told, page, prose, told
+from trl_lint.reports.html_page import choice, code_told, folded, level_told, page, prose, title_of, told
 from trl_lint.reports.lines import Lines
 from trl_lint.reports.places import Places
 from trl_lint.reports.run_places import MOST_RUNS, Concerned
@@ -48,12 +48,13 @@ class _Writer:
         self.opened = 0
 
     def page(self) -> str:
+        title = title_of("Findings of trl-lint", self.report.cwd)
         groups = groups_of(entries_of(self.findings))
         causes = [self._group(group) for group in groups]
-        parts = ["<h1>Findings of trl-lint</h1>", *self._summary(groups), *self._notes()]
+        parts = [f"<h1>{told(title)}</h1>", *self._summary(groups), *self._notes()]
         if self.findings:
             parts += [self._filter(), "<main>", *causes, "</main>"]
-        return page("Findings of trl-lint", [*parts, self._releases()], "filter" if self.findings else None)
+        return page(title, [*parts, self._releases()], "filter" if self.findings else None)
 
     # -- above the findings ---------------------------------------------------------------------------------------
 
@@ -64,7 +65,7 @@ class _Writer:
             files = counted(len({finding.location.path for finding in report.findings}), "file")
             yield f"<p>{levels([*self.findings, *self.left_out])} in {files}, of {counted(number, 'cause')}.</p>"
         else:
-            yield f"<p>{'Nothing found in what was judged.' if report.notices else 'All checks passed!'}</p>"
+            yield f"<p>{told(nothing_found(report))}</p>"
         if report.fixed:
             yield f"<p>{counted(report.fixed, 'problem')} repaired before.</p>"
         if report.in_baseline:

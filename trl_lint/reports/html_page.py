@@ -15,12 +15,19 @@ from typing import Literal
 
 from trl_lint import __version__
 from trl_lint.finding import Severity
+from trl_lint.paths import repository_around
 from trl_lint.reports import visible
 
 # Told apart by sign and word too, so that nobody depends on seeing the colours.
 _LEVELS = {"error": "✖ error", "warning": "▲ warning", "info": "● hint"}
 _LONGEST = 400  # characters of a line that an excerpt shows
 _TAB = 4
+
+
+def title_of(what: str, folder: str) -> str:
+    """The title of a page about the project that a folder is in: ten open pages must not be called alike."""
+    root = repository_around(folder) or folder
+    return f"{what}: {visible(os.path.basename(root))}" if os.path.basename(root) else what
 
 
 def page(title: str, parts: Iterable[str], script: Literal["filter", "compare"] | None = None) -> str:

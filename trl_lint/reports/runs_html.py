@@ -8,7 +8,7 @@ from typing import Any
 
 from trl_lint.finding import Finding, Location, levels
 from trl_lint.reports import Report
-from trl_lint.reports.html_page import choice, folded, level_told, prose, told
+from trl_lint.reports.html_page import choice, folded, level_told, prose, title_of, told
 from trl_lint.reports.html_page import page as framed
 from trl_lint.reports.run_gpus import gpu_grid
 from trl_lint.reports.run_places import Concerned, RunPlaces
@@ -52,7 +52,8 @@ class _Writer:
 
     def page(self) -> str:
         shown = [self._run(number, run) for number, run in enumerate(self.runs)]
-        parts = ["<h1>Training runs</h1>"]
+        title = title_of("Training runs", self.report.cwd)
+        parts = [f"<h1>{told(title)}</h1>"]
         if not self.runs:
             parts.append("<p>No command that starts training or serving was found.</p>")
         else:
@@ -67,7 +68,7 @@ class _Writer:
             parts.append(f'<form class="filter" hidden aria-label="Compare">{fields}{alike}</form>')
             parts.append('<div id="compared" class="wide" role="status"></div>')
         parts += ["<main>", *shown, "</main>", self._environments(), self._findings()]
-        return framed("Training runs", parts, "compare" if len(self.runs) > 1 else None)
+        return framed(title, parts, "compare" if len(self.runs) > 1 else None)
 
     # -- a run ----------------------------------------------------------------------------------------------------
 
