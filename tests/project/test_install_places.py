@@ -132,3 +132,44 @@ def test_what_only_ci_installs_is_named_and_decides_nothing(tmp_path, path, form
     assert found.source == "told"
     assert [str(version) for version in found.allowed or ()] == ["0.15.2", NEWEST]
     assert release(tmp_path, {"requirements.txt": "trl==0.18.0\n"}, "train.py") == "0.18.0"
+
+
+IMAGES_OF_PYTHON = [
+    ("FROM python:3.10\n", "3.10"),
+    ("FROM python:3.10-slim AS base\nFROM base\n", "3.10"),
+    ("FROM python:3.9 AS build\nFROM docker.io/library/python:3.12.4-bookworm\n", "3.12"),
+    ("FROM --platform=linux/amd64 python:3.10.14@sha256:0a\n", "3.10"),
+    ("FROM ghcr.io/someone/python:3.10\n", "3.10"),
+    ("FROM python:3.10 AS a\nFROM nvidia/cuda:12.4.1-devel-ubuntu22.04\n", ""),
+    ("FROM python:3\n", ""),
+    ("FROM python\n", ""),
+    ("FROM python:$VERSION\n", ""),
+    ("FROM my-python:3.10\n", ""),
+]
+
+
+def python(root: Path, files: dict[str, str]) -> str:
+    release(root, files, "train.py")
+    return Project(str(root), Files(), Settings(str(root))).environment(str(root / "train.py")).python
+
+
+@pytest.mark.parametrize(("head", "expected"), IMAGES_OF_PYTHON)
+def test_the_python_of_an_image(tmp_path, head, expected):
+    assert python(tmp_path, {"Dockerfile": f"{head}RUN pip install {PIN}\n"}) == expected
+
+
+CHOSEN = [("3.10\n", "3.10"), ("3.12.4\n3.9\n", "3.12"), ("cpython-3.10", "3.10"), ("pypy3.10\n", ""), ("myenv\n", "")]
+
+
+@pytest.mark.parametrize(("text", "expected"), [*CHOSEN, ("", ""), ("3.10\n" * 1000, "")])
+def test_the_python_that_a_tool_takes(tmp_path, text, expected):
+    assert python(tmp_path, {".python-version": text}) == expected
+
+
+def test_the_nearest_python_counts(tmp_path):
+    files = {
+        "pyproject.toml": '[project]\nname = "x"\nversion = "1"\nrequires-python = ">=3.9"\n',
+        "Dockerfile": f"FROM python:3.10\nRUN pip install {PIN}\n",
+    }
+    assert python(tmp_path, files) == "3.10"
+    assert python(tmp_path, {"docker/Dockerfile": f"FROM python:3.12\nRUN pip install {PIN}\n"}) == "3.11"

@@ -136,7 +136,9 @@ class Environment:
         """The minor version of Python that is taken to run here, "" where nothing tells."""
         from trl_lint.project.resolution import python_of
 
-        return python_of(self._folders.python(self._folder))
+        own = self._own[0].python if self._own else ""
+        folders = self._folders
+        return python_of(own or folders.python_of_images(self._folder) or folders.python(self._folder))
 
     @property
     def place(self) -> str:

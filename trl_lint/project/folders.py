@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from trl_lint import tracked
 from trl_lint.project.pins import IMAGE_KINDS, PROJECT_FILES, SCOPED_KINDS, Manifest, Pin, Step, kind_around, kind_of
 from trl_lint.project.tiers import Tier
+from trl_lint.regexes import regex
 from trl_lint.sources.requirements import is_exact, normalised
 
 if TYPE_CHECKING:
@@ -27,6 +28,21 @@ _CODE = (".py", ".ipynb")
 # Of these, `packages`, `libs` and `src` hold as often one's own.
 _VENDORED_NAMES = frozenset(_VENDORED) - {"deps", "libs", "packages", "src"}
 DOCKER_FOLDERS = ("docker", "dockerfile", "dockerfiles", ".devcontainer")
+
+
+_LONGEST_VERSION = 1000  # bytes of a file with a few versions
+_MINOR = regex(r"(?:cpython-)?(3\.\d{1,2})(?:\.\d+)?")
+
+
+def _chosen_python(folder: str) -> str:
+    """The minor version that a `.python-version` of pyenv or uv names (PEP 440), "" where it names another thing."""
+    path = os.path.join(folder, ".python-version")
+    try:
+        lines = tracked.read_text(path).split() if tracked.status(path).st_size < _LONGEST_VERSION else []
+    except (OSError, ValueError):
+        return ""
+    named = _MINOR.fullmatch(lines[0]) if lines else None
+    return f"=={named[1]}.*" if named is not None else ""
 
 
 class Folders:
@@ -135,9 +151,21 @@ class Folders:
         return found
 
     def python(self, folder: str) -> str:
-        """What the nearest manifest that says so asks of the Python (PEP 440), "" if none does."""
-        manifests = (found for upper in self.upwards(folder) for found in self.manifests(upper))
-        return next((found.python for found in manifests if found.python), "")
+        """What is asked of the Python around a folder (PEP 440), "" if nothing is: the nearest says it."""
+        for upper in self.upwards(folder):
+            chosen = _chosen_python(upper) if ".python-version" in self.names(upper) else ""
+            found = chosen or next((found.python for found in self.manifests(upper) if found.python), "")
+            if found:
+                return found
+        return ""
+
+    def python_of_images(self, folder: str) -> str:
+        """The Python of the images that are built around a folder (PEP 440), "" where they differ or none tells."""
+        for upper in self.upwards(folder):
+            found = {one.python for one in self.documents(upper) if one.python}
+            if found:
+                return found.pop() if len(found) == 1 else ""
+        return ""
 
     def lock(self, folder: str) -> list[Pin]:
         return [pin for manifest in self.manifests(folder) if manifest.is_lock for pin in manifest.pins]

@@ -31,6 +31,7 @@ _STRING = regex(r'"(?:[^"\\\n]|\\(?:.|(?=\n)|\Z))*(?:"|(?=\n)|\Z)')
 _MOST_STAGES = 30  # whose variables others may go on with; of those of later ones nothing is known, and nothing lost
 _VARIABLE = regex(r"\$(?:\{(?P<inside>[A-Za-z_]\w{0,100})\}|(?P<name>[A-Za-z_]\w{0,100}))")
 _OLD_ENV = regex(r"\s*([A-Za-z_]\w*)[ \t]+([^=\s].*)", re.DOTALL)
+_PYTHON_IMAGE = regex(r"python:(3\.\d{1,2})(?!\d)")
 _SHELLS = ("bash", "sh", "zsh", "dash")
 
 
@@ -143,6 +144,20 @@ def _stage(instruction: Instruction) -> tuple[str, str]:
     """The image or stage that FROM begins with, and the name of what it begins ("" without one)."""
     words = [word.lower() for word in instruction.body.text.split() if not word.startswith("--")]
     return (words[0] if words else ""), (words[2] if len(words) > 2 and words[1] == "as" else "")
+
+
+def python_of(source: Source) -> str:
+    """The minor version of Python in the image that is built last (`FROM python:3.10-slim`), "" where nothing tells."""
+    begun: dict[str, str] = {}
+    found = ""
+    for instruction in instructions(source.text):
+        if instruction.name == "FROM":
+            base, called = _stage(instruction)
+            named = _PYTHON_IMAGE.match(base.rpartition("/")[2])
+            found = named[1] if named is not None else begun.get(base, "")
+            if called and len(begun) < _MOST_STAGES:
+                begun[called] = found
+    return found
 
 
 def _state_after(stage: State | None) -> State:

@@ -36,10 +36,12 @@ _Installed = TypeVar("_Installed", Pin, Link)
 
 def read(file: SourceFile, kind: str) -> Manifest | None:
     copies: dict[str, str] = {}
+    python = ""
     if kind == "dockerfile":
-        from trl_lint.sources.dockerfile import copies_of
+        from trl_lint.sources.dockerfile import copies_of, python_of
 
         copies = copies_of(Source(file, "dockerfile"))
+        python = python_of(Source(file, "dockerfile"))
     elif kind == "definition":
         from trl_lint.sources.apptainer import files_of, is_definition
 
@@ -60,7 +62,8 @@ def read(file: SourceFile, kind: str) -> Manifest | None:
         links = list(_on_the_host(links, copies))
     if not pins and not links:
         return None
-    return Manifest(file.path, kind, tuple(pins), links=tuple(links), cut_off=tuple(document.cut_off))
+    asked = f"=={python}.*" if python else None
+    return Manifest(file.path, kind, tuple(pins), asked, links=tuple(links), cut_off=tuple(document.cut_off))
 
 
 class _Part:
