@@ -171,3 +171,36 @@ def test_what_the_processes_do(tmp_path: Path, command: str, expected: list[tupl
 def test_the_method(tmp_path: Path, command: str, method: str, kind: str):
     run = run_in(tmp_path, command)
     assert (run.method, run.kind) == (method, kind)
+
+
+TRL_GRPO = "trl grpo --model_name_or_path a/b --per_device_train_batch_size 2 --gradient_accumulation_steps 4"
+MINI = "actor_rollout_ref.actor.ppo_mini_batch_size=64"
+
+
+@pytest.mark.parametrize(
+    ("command", "samples"),
+    [
+        (f"{TRL_GRPO} --num_processes 4", 32),
+        (TRL_GRPO, None),  # the processes are not known
+        ("trl sft --model_name_or_path a/b --num_processes 2", 16),  # 8 to a process by default
+        ("trl sft --model_name_or_path a/b --num_processes 2 --per_device_train_batch_size $B", None),
+        (f"NPROC_PER_NODE=4 {SWIFT} --per_device_train_batch_size 2 --gradient_accumulation_steps 3", 24),
+        (f"NPROC_PER_NODE=4 {SWIFT}", 4),  # one step for GRPO since ms-swift 3.7
+        ("NPROC_PER_NODE=3 swift sft --model a/b --dataset c/d", 18),  # up to 16 or more
+        ("NPROC_PER_NODE=4 swift sft --model a/b --dataset c/d --per_device_train_batch_size 8", 32),
+        (f"NPROC_PER_NODE=4 {SWIFT} --sequence_parallel_size 2", None),
+        ("axolotl train cfg.yaml --gradient-accumulation-steps 4 --num-processes 2", 8),
+        ("axolotl train cfg.yaml --gradient-accumulation-steps 4", None),
+        ("axolotl train cfg.yaml --gradient-accumulation-steps 4 --num-processes 2 --batch-size 4", None),
+        ("axolotl train cfg.yaml --gradient-accumulation-steps 4 --num-processes 2 --context-parallel-size 2", None),
+        (f"{VERL} {MINI} actor_rollout_ref.rollout.n=8", 512),
+        (f"{VERL} {MINI}", 64),
+        (f"{VERL} {MINI} actor_rollout_ref.rollout.n=$N", None),
+        (f"{OPENRLHF} --train_batch_size 96", 96),
+        (OPENRLHF, 128),
+        ("python train.py", None),
+    ],
+)
+def test_what_is_trained_on_between_two_updates(tmp_path: Path, command: str, samples: int | None):
+    batch = run_in(tmp_path, command).batch
+    assert (batch.samples if batch is not None else None) == samples

@@ -118,8 +118,8 @@ def test_every_framework_that_trains_answers_for_every_setting():
 
 
 def test_a_number_says_what_it_counts():
-    counted = ("micro_batch", "whole_batch", "group", "tensor_parallel", "engine_length", "prompt_length",
-               "completion_length", "processes", "nodes")  # fmt: skip
+    counted = ("micro_batch", "whole_batch", "round_batch", "group", "tensor_parallel", "engine_length",
+               "prompt_length", "completion_length", "processes", "nodes")  # fmt: skip
     for family in families():
         for what in counted if family.settings is not None else ():
             held = getattr(family.settings, what)

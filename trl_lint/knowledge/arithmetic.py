@@ -21,7 +21,6 @@ class GroupRule(NamedTuple):
     package: str = "trl"
     command: str = ""
     method: Mapping[str, str] = {}
-    fills: int = 0
     takes_one: bool = False
     whole_steps: bool = False
     excludes_both: bool = False

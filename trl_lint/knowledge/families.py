@@ -177,6 +177,8 @@ class Held(NamedTuple):
     `releases`: those that read it, where a block of theirs is one key in the history; it is not set by default then.
     `read_by`: the subcommands that read it, with the releases in which they do; without it every one may. `bare`: what
     comes of it without an adapter: the trainer stops, or weights stay as they are; "" where a release states it.
+    `fills`: of an accumulation without a value, to how many samples it makes up the batch; `but_for`: methods for which
+    it does not, since which release.
     """
 
     names: tuple[str, ...] = ()
@@ -192,6 +194,8 @@ class Held(NamedTuple):
     releases: str = ""
     read_by: Mapping[str, str] = {}
     bare: Literal["", "stops", "frozen"] = ""
+    fills: int = 0
+    but_for: Mapping[str, str] = {}
 
     def fault(self) -> str:
         """What is wrong with a row, "" if nothing is."""
@@ -203,7 +207,8 @@ class Settings(NamedTuple):
     """What rules ask of a run, whichever file, flag or call sets it; a family answers for every one of them.
 
     `model`: a name or path. `micro_batch`: samples of one process in one step; `accumulation`: steps between two
-    updates; `whole_batch`: what all of them train on between two updates. `clipping`: the norm to which gradients are
+    updates; `whole_batch`: what all of them train on between two updates; `round_batch`: what is sampled for, or taken
+    from the data, before some of it is trained on. `clipping`: the norm to which gradients are
     clipped. `fp16`, `bf16`: truth; `precision`: a dtype by its name. `group`: answers to one prompt. `quantised`,
     `adapter`: what switches weights of few bits and an adapter on. `engine`: what switches an inference engine on;
     `engine_mode`: where it runs; `tensor_parallel`: the GPUs that share one; `engine_length`: its longest text.
@@ -215,6 +220,7 @@ class Settings(NamedTuple):
     micro_batch: Held
     accumulation: Held
     whole_batch: Held
+    round_batch: Held
     clipping: Held
     fp16: Held
     bf16: Held

@@ -39,6 +39,7 @@ def describe(run: Run, cwd: str, everything: bool = False) -> dict[str, Any]:
         "name": run.name,
         "framework": run.framework,
         "method": run.method or None,
+        "batch": _batch(run),
         "launcher": launch.launcher,
         **place(launch.location),
         "documentation": launch.is_documentation,
@@ -85,6 +86,13 @@ def _processes(run: Run, place: Any) -> dict[str, Any] | None:
     said = run.processes
     known = isinstance(said, Setting) and said.is_known
     return {"value": said.value, **place(said.location)} if isinstance(said, Setting) and known else None
+
+
+def _batch(run: Run) -> dict[str, Any] | None:
+    batch = run.batch
+    if batch is None:
+        return None
+    return {"samples": batch.samples, "parts": [{"name": name, "value": said.integer} for name, said in batch.parts]}
 
 
 def _vllm(run: Run, place: Any) -> dict[str, Any] | None:
@@ -231,6 +239,9 @@ def _rows(run: dict[str, Any]) -> Iterable[tuple[str, str, str]]:
     """The rows below a headline: label, text, and the place that says so."""
     if run["method"]:
         yield "method", run["method"], ""
+    if run["batch"] is not None:
+        parts = " x ".join(f"{part['value']} {part['name']}" for part in run["batch"]["parts"])
+        yield "batch", f"{run['batch']['samples']} samples: {parts}", ""
     if run["processes"] is not None and run["processes"]["path"]:
         yield "processes", str(run["processes"]["value"]), _where(run["processes"])
     if run["ray"]:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from trl_lint.project.documents import Document
     from trl_lint.project.environment import Environment
     from trl_lint.project.launches import Launch
+    from trl_lint.run.batch import Batch
     from trl_lint.run.candidates import Candidate
     from trl_lint.run.config import Arguments, Config, Workers
     from trl_lint.sources.shell import Word
@@ -275,6 +276,13 @@ class Run:
         from trl_lint.run.method import method_of
 
         return method_of(self)
+
+    @cached_property
+    def batch(self) -> Batch | None:
+        """What it trains on between two updates; None where nobody can tell."""
+        from trl_lint.run.batch import batch_of
+
+        return batch_of(self, self.config)
 
     # -- processes and GPUs ---------------------------------------------------------------------------------------
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 
 from trl_lint.checks.configs._command_keys import is_left_alone
 from trl_lint.knowledge.arithmetic import GroupRule, group_rule_of_command
-from trl_lint.knowledge.command_keys import default_of
 from trl_lint.knowledge.families import Arguments, arguments_of
-from trl_lint.missing import ABSENT, UNKNOWN, Missing
+from trl_lint.missing import UNKNOWN, Missing
 from trl_lint.records import NamedTuple
-from trl_lint.run.effective import Setting, of_default
+from trl_lint.run.batch import accumulation_of
+from trl_lint.run.effective import Setting, without_reason
 from trl_lint.run.readers.command_words import Given, words_of
 from trl_lint.run.runs import Run
 from trl_lint.sources.shell import Word
-
-_BATCH, _ACCUMULATION = "per_device_train_batch_size", "gradient_accumulation_steps"
 
 
 def _is_file(word: Word) -> bool:
@@ -25,39 +22,33 @@ def _is_file(word: Word) -> bool:
 
 
 class Sized(NamedTuple):
-    """The words of a command, and whose releases say what its sizes have to be."""
+    """A run by a command, and whose releases say what its sizes have to be."""
 
+    run: Run
     given: Given
     arguments: Arguments
     command: str
-    processes: int
 
     def rule(self, version: str) -> GroupRule | None:
         """What a release asks of the sizes; None where the command does not train in groups."""
         rule = group_rule_of_command(self.arguments.package, self.command, version)
         for name, value in rule.method.items() if rule is not None else ():
-            said = self.read(rule, version, name)
+            said = self.read(version, name)
             if not isinstance(said, Setting) or said.value != value:
                 return None
         return rule
 
-    def reader(self, rule: GroupRule, version: str) -> partial[Setting | Missing]:
-        return partial(self.read, rule, version)
+    def reader(self, version: str) -> partial[Setting | Missing]:
+        return partial(self.read, version)
 
-    def read(self, rule: GroupRule | None, version: str, name: str) -> Setting | Missing:
+    def read(self, version: str, name: str) -> Setting | Missing:
         """An argument of the command in a release: its flag, else what the release makes of its absence."""
         if self.given.may_abbreviate(name):
             return UNKNOWN
-        said = self.given.setting(name)
-        if said is not ABSENT:
-            return said
-        text = default_of(self.arguments.package, self.command, name, version)
-        found = text if isinstance(text, Missing) else of_default(text)
-        if name == _ACCUMULATION and rule is not None and rule.fills:
-            batch = self.read(rule, version, _BATCH)
-            size = batch.integer if isinstance(batch, Setting) else None
-            return Setting(max(1, math.ceil(rule.fills / size / self.processes)), "default", None) if size else UNKNOWN
-        return found
+        config = self.run.config
+        if name == config.option("accumulation"):
+            return accumulation_of(self.run, config.at({self.arguments.package: version}))
+        return without_reason(config.final(name, version))
 
 
 def sized_command(run: Run, processes: int | None) -> Sized | None:
@@ -73,4 +64,4 @@ def sized_command(run: Run, processes: int | None) -> Sized | None:
         return None
     if is_left_alone(arguments, run.project):
         return None
-    return Sized(given, arguments, arguments.keys_for(command), processes)
+    return Sized(run, given, arguments, arguments.keys_for(command))

@@ -73,8 +73,8 @@ class BatchNotDivisibleByGenerations(Rule):
             rule = sized.rule(version)
             if rule is None:
                 return None, None
-            read = sized.reader(rule, version)
-            return find_fault(rule, read, sized.processes, run), read
+            read = sized.reader(version)
+            return find_fault(rule, read, processes_of(run), run), read
 
         yield from self._finding(run, sized.arguments.package, judged)
 

@@ -18,6 +18,7 @@ from trl_lint.missing import Missing
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.records import NamedTuple
+from trl_lint.run.batch import batch_of
 from trl_lint.run.effective import Setting, of_document
 from trl_lint.run.runs import Run, all_runs
 from trl_lint.sources import SourceError
@@ -119,19 +120,9 @@ def _precision(run: Run, field: str, versions: dict[str, str]) -> Setting | Miss
 
 
 def _whole_batch(run: Run, theirs: Setting, versions: dict[str, str]) -> Iterator[Pair]:
-    names = ("per_device_train_batch_size", "gradient_accumulation_steps")
-    ours = [(name, said) for name in names if isinstance(said := run.config.at(versions).final(name), Setting)]
-    if isinstance(run.processes, Setting):
-        ours.append(("processes", run.processes))
-    numbers = [said.integer for _, said in ours]
-    if len(numbers) < 3 or None in numbers:
-        return
-    product = 1
-    for number in numbers:
-        product *= number or 0
-    if product != theirs.value:
-        field = "per_device_train_batch_size * gradient_accumulation_steps * processes"
-        yield Pair("train_batch_size", theirs, field, tuple(ours), product)
+    batch = batch_of(run, run.config.at(versions))
+    if batch is not None and batch.samples != theirs.value:
+        yield Pair("train_batch_size", theirs, batch.product, batch.parts, batch.samples)
 
 
 def _differ(theirs: Setting, ours: Setting, is_parsed: bool) -> bool:

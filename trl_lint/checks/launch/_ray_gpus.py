@@ -50,6 +50,7 @@ def wanted_gpus(run: Run) -> Wanted | None:
         return None
     number = sum(pools.values())
     told = ", ".join(f"{role} {size}" for role, size in pools.items())
+    told = told if len(pools) > 1 else f"`{run.config.option('processes')}`"
     said = (workers.number for workers in run.asked_of_ray if workers.role == workers.pool)
     places = dict.fromkeys(one.location for one in said if isinstance(one, Setting) and one.location is not None)
     shown = "" if places else ", by default"
