@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from laid_out import resolved
 
 from trl_lint.engine import check
 from trl_lint.paths import Glob
@@ -53,6 +54,40 @@ def test_names_that_none_does(name: str):
 def test_folders_are_searched_in_a_fixed_order(tmp_path: Path):
     tree(tmp_path, "b.py", "a/z.yaml", "a/b.py", "data.csv", "c/d/e/run.sh")
     assert found(tmp_path) == ["a/b.py", "a/z.yaml", "b.py", "c/d/e/run.sh"]
+
+
+RUN = "run-20241122_233822-xmxpmw8u"
+RECORDS = [
+    *(f"wandb/{RUN}/files", f"wandb/{RUN}/files/code", f"logs/wandb/{RUN}/tmp", f"wandb/offline-{RUN}/files"),
+    *("lightning_logs/version_0", "mlruns/0/3f2a/artifacts/model", "outputs/2025-01-01/12-00-00/.hydra"),
+    *("out/checkpoint-500", "multirun/0/.hydra", "ray_results/PPO_1"),
+]
+NO_RECORDS = [
+    *("wandb", "wandb/sweeps", "run-all", "run-20241122", "run-2024_233822-x", f"my-{RUN}", "hydra", "outputs/mine"),
+    *("checkpoint", "checkpoints", "checkpoint-utils", "checkpoint-500b", "lightning", "mlflow"),
+]
+
+
+@pytest.mark.parametrize("folder", RECORDS)
+def test_records_of_past_runs_are_left_out(tmp_path: Path, folder: str):
+    names = ["requirements.txt", "conda-environment.yaml", "config.yaml", "hparams.yaml", "train.py", "README.md"]
+    tree(tmp_path, "a.py", *(f"{folder}/{name}" for name in names))
+    assert found(tmp_path) == ["a.py"]
+    assert found(tmp_path, f"{folder}/config.yaml") == [f"[{folder}/config.yaml]"]
+
+
+@pytest.mark.parametrize("folder", NO_RECORDS)
+def test_folders_called_much_like_records_are_not(tmp_path: Path, folder: str):
+    tree(tmp_path, f"{folder}/requirements.txt", f"{folder}/config.yaml")
+    assert found(tmp_path) == [f"{folder}/config.yaml", f"{folder}/requirements.txt"]
+
+
+@pytest.mark.parametrize("folder", RECORDS)
+def test_no_release_is_taken_from_a_record(tmp_path: Path, folder: str):
+    tree(tmp_path, f"{folder}/requirements.txt", "requirements.txt", "train.py")
+    (tmp_path / folder / "requirements.txt").write_text("trl==0.7.11\n")
+    assert resolved(tmp_path, {"train.py": "import trl\n"}, "trl") == "assumed"
+    assert resolved(tmp_path, {"requirements.txt": "trl==0.19.1\n"}, "trl") == "0.19.1"
 
 
 def test_the_usual_folders_are_left_out(tmp_path: Path):

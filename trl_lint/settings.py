@@ -15,6 +15,7 @@ from trl_lint.finding import Severity
 from trl_lint.options import SETTINGS, option
 from trl_lint.paths import Glob, Globs
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.selection import Selection, covers, is_selected
 from trl_lint.settings_file import NOTHING_UNSAVED, Reader, SettingsError, Unsaved, own_table, shown, unreadable
 
@@ -26,7 +27,11 @@ DEFAULT_EXCLUDES = frozenset((
     ".pants.d", ".pyenv", ".pytest_cache", ".pytype", ".ruff_cache", ".svn", ".tox", ".trl_lint_cache", ".venv",
     "CVS", "__pycache__", "__pypackages__", "_build", "buck-out", "build", "dist", "node_modules",
     "site-packages", "venv",
+    # Records that Hydra, Lightning, MLflow and Ray keep of runs: nobody installs or starts anything from them.
+    ".hydra", "lightning_logs", "mlartifacts", "mlruns", "ray_results",
 ))  # fmt: skip
+# Those of wandb, and the checkpoints of transformers.
+_RECORD = regex(r"(?:offline-)?run-\d{8}_\d{6}-\w+|checkpoint-\d+")
 
 
 class PerFileIgnore(NamedTuple):
@@ -127,7 +132,7 @@ class Settings:
         """Whether a file or folder that was found (not named by the user) is to be left out, by its absolute path."""
         if self.exclude is None:
             name = os.path.basename(path)
-            if name in DEFAULT_EXCLUDES or name.endswith(".egg-info"):
+            if name in DEFAULT_EXCLUDES or name.endswith(".egg-info") or _RECORD.fullmatch(name):
                 return True
         return bool(self._excluding.fitting(path))
 
