@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
+from weakref import ref
 
 from trl_lint import asked, budget, tracked
 from trl_lint.budget import MOST_FINDINGS, READER_SECONDS, RULE_SECONDS, OverBudgetError
@@ -251,6 +252,7 @@ class Checker:
                 self._note(source.path, UNCHECKED)  # nothing is wrong with the file
                 return
             raise SourceError(error.message, source.file_offset(error.offset)) from None
+        module.project = ref(project)
         self._module = module
         for rule, call in self._triage.candidates(module, active):
             site = Site(call, module, project)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from weakref import ref
 
 from trl_lint import budget, tracked
 from trl_lint.memos import Memo
@@ -124,7 +125,9 @@ class Project:
         from trl_lint.python.module import PythonModule
         from trl_lint.sources import Source
 
-        return self.readings.read("module", path, lambda file: PythonModule(Source(file, "python")), by)
+        module = self.readings.read("module", path, lambda file: PythonModule(Source(file, "python")), by)
+        module.project = ref(self)
+        return module
 
     def change(self, files: Files, changed: Iterable[str]) -> None:
         """Go on with a later state of the files: those at the paths `changed` differ, and say the same to others."""

@@ -6,7 +6,7 @@ import ast
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from trl_lint.finding import Location
@@ -74,6 +74,10 @@ class Places:
         return self.source.text[start:end]
 
 
+def _no_project() -> None:
+    """The project of a module that was read for itself."""
+
+
 class PythonModule(Places):
     """A parsed Python source: calls, imports and definitions in source order, the name table, positions, parents.
 
@@ -83,6 +87,7 @@ class PythonModule(Places):
     def __init__(self, source: Source) -> None:
         super().__init__(source)
         self.memo: Memo = {}
+        self.project: Callable[[], Any] = _no_project  # what the module is checked in; it does not keep that alive
         self.tree = tree_of(source)
         self.parents: dict[ast.AST, ast.AST] = {}
         self._index: defaultdict[type, list[Any]] = defaultdict(list)  # under each type, nodes of that type

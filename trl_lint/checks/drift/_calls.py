@@ -13,12 +13,14 @@ from trl_lint.knowledge.signatures import Parameter, Signature
 from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT, Missing
 from trl_lint.project import Project
+from trl_lint.project.brought import brings
 from trl_lint.project.stack import PACKAGES, Choices, choices_at
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import PythonModule
 
 # The old names of `rules/compat/loading.toml`, which is read for files alone that have one.
 HANDED_ON = ("torch_dtype", "use_auth_token", "use_flash_attention_2")
+_REWRITTEN = ("trl", "transformers", "peft")
 TRAINERS, CONFIGS = ("Trainer",), ("Config", "Arguments", "Args")
 
 
@@ -75,9 +77,14 @@ def _known_calls(module: PythonModule) -> Iterator[tuple[ast.Call, Callee]]:
             yield call, callee
 
 
+@per_module
 def is_unsloth(module: PythonModule) -> bool:
-    # unsloth rewrites the trainers and configs of trl, and takes the keywords of older releases.
-    return "unsloth" in module.names.modules()
+    """Whether Unsloth is imported, here or by a helper: its trainers and configs take keywords of older releases."""
+    packages = module.names.modules()
+    project = module.project()
+    return "unsloth" in packages or (
+        project is not None and not packages.isdisjoint(_REWRITTEN) and brings("unsloth", module, project)
+    )
 
 
 def is_patched(module: PythonModule) -> bool:

@@ -1,0 +1,83 @@
+"""Unsloth that a helper of the project imports: its configs take what TRL's no longer do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trl_lint.engine import check
+from trl_lint.settings import Settings
+
+SFT = "from trl import SFTConfig\nSFTConfig(output_dir='o', max_seq_length=8)\n"
+TOP = "from unsloth import FastLanguageModel\ndef load():\n    return FastLanguageModel\n"
+LAZY = "def load():\n    from unsloth import FastLanguageModel\n    return FastLanguageModel\ndef other():\n    pass\n"
+THROUGH = "def _inner():\n    import unsloth\ndef load():\n    return _inner()\ndef other():\n    pass\n"
+HANDED_ON = {"lib/__init__.py": "from .load import load\nb = 1\n"}
+
+PATCHED = {
+    "star": ("from common import *\n", {"common.py": TOP}),
+    "module": ("import common\n", {"common.py": TOP}),
+    "renamed": ("import common as c\n", {"common.py": TOP}),
+    "name": ("from common import load\n", {"common.py": TOP}),
+    "another name, at the top": ("from common import unrelated\n", {"common.py": TOP + "unrelated = 1\n"}),
+    "a try": ("import common\n", {"common.py": "try:\n    import unsloth\nexcept ImportError:\n    pass\n"}),
+    "in a function": ("from common import load\n", {"common.py": LAZY}),
+    "in a function, by the module": ("import common\n", {"common.py": LAZY}),
+    "in a function of a function": ("from common import load\n", {"common.py": THROUGH}),
+    "in a class": ("from common import L\n", {"common.py": "class L:\n    def f(self):\n        import unsloth\n"}),
+    "a package": ("from lib.load import load\n", {"lib/load.py": LAZY, "lib/__init__.py": ""}),
+    "handed on by a package": (
+        "from lib import load\n",
+        {"lib/__init__.py": "from .load import load\n", "lib/load.py": LAZY},
+    ),
+    "a module of a package": ("from lib import load\n", {"lib/__init__.py": "", "lib/load.py": TOP}),
+    "a helper of a helper": ("import a\n", {"a.py": "import unsloth_utils\n", "unsloth_utils.py": TOP}),
+    "called at once": ("import a\n", {"a.py": "def f():\n    import unsloth\nf()\n"}),
+    "circle": ("import a\n", {"a.py": "import b  # unsloth\n", "b.py": "import a\nimport unsloth\n"}),
+}
+NOT_PATCHED = {
+    "no helper": ("", {}),
+    "not imported": ("", {"common.py": TOP}),
+    "another function": ("from common import other\n", {"common.py": LAZY}),
+    "another function beside the one that calls": ("from common import other\n", {"common.py": THROUGH}),
+    "the word alone": ("import common\n", {"common.py": "# faster than unsloth\nNAME = 'unsloth/Qwen3-4B'\n"}),
+    "a namesake": ("import common\n", {"common.py": "import unsloth_tools\n"}),
+    "an own module of that name": ("import a\n", {"a.py": "from .unsloth import x\n", "unsloth.py": "x = 1\n"}),
+    "not handed on": ("from lib import b\n", {**HANDED_ON, "lib/load.py": LAZY}),
+    "in a function of a helper of a helper": (
+        "from a import g\n", {"a.py": "from unsloth_utils import load\ndef g(): pass\n", "unsloth_utils.py": LAZY}
+    ),
+    "another package": ("import wandb\nimport common\n", {"common.py": "import transformers\n"}),
+    "does not parse": ("import common\n", {"common.py": "import unsloth\ndef (:\n"}),
+    "a folder without it": ("import pkg\n", {"pkg/__init__.py": "", "pkg/x.py": TOP}),
+    "circle": ("import a\n", {"a.py": "import b  # unsloth\n", "b.py": "import a  # unsloth\n"}),
+}  # fmt: skip
+
+
+def codes(folder: Path, files: dict[str, str]) -> list[str]:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    report = check([str(folder / "train.py")], Settings(str(folder)))
+    return [finding.code for finding in report.findings if finding.code == "TRL301"]
+
+
+def project(first: str, files: dict[str, str]) -> dict[str, str]:
+    return {"requirements.txt": "trl==1.0.0\n", "train.py": first + SFT, **files}
+
+
+@pytest.mark.parametrize("case", PATCHED)
+def test_a_helper_patches(tmp_path: Path, case: str):
+    assert codes(tmp_path, project(*PATCHED[case])) == []
+
+
+@pytest.mark.parametrize("case", NOT_PATCHED)
+def test_a_helper_that_does_not_patch(tmp_path: Path, case: str):
+    assert codes(tmp_path, project(*NOT_PATCHED[case])) == ["TRL301"]
+
+
+def test_a_helper_of_many_files_is_followed_in_little_time(tmp_path: Path):
+    files = {f"m{n}.py": "".join(f"import m{k}  # unsloth\n" for k in range(30)) for n in range(30)}
+    assert codes(tmp_path, project("import m0\n", files)) == ["TRL301"]

@@ -1,0 +1,89 @@
+"""Packages that a script imports by way of other modules of the project, and that may change what it imports itself."""
+
+from __future__ import annotations
+
+import ast
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+
+from trl_lint.memos import per_module, per_project
+from trl_lint.project import Project
+from trl_lint.project.modules import known_file
+from trl_lint.python.guards import key_of
+from trl_lint.python.module import PythonModule
+from trl_lint.sources import SourceError
+
+_ALL = frozenset("*")
+_STEPS = 3  # from module to module: a helper of a helper
+
+
+def brings(package: str, module: PythonModule, project: Project) -> bool:
+    """Whether a module that this one imports imports a package, or has a function for that which is imported here.
+
+    Followed are modules in which the package's name stands, and what a folder's `__init__.py` imports.
+    """
+    imports = _imports(module, module.imports, project)
+    return any(_is_brought(package, path, names, _STEPS, project) for path, names in imports)
+
+
+def _imports(
+    module: PythonModule, statements: list[ast.Import | ast.ImportFrom], project: Project
+) -> Iterator[tuple[str, frozenset[str]]]:
+    """The files of the project that a module imports, each with the names that it takes."""
+    for statement in statements:
+        if isinstance(statement, ast.Import):
+            wanted = [(alias.name, _ALL) for alias in statement.names]
+        else:
+            base = "." * statement.level + (statement.module or "")
+            glue = "" if base.endswith(".") else "."
+            inner = ((f"{base}{glue}{alias.name}", _ALL) for alias in statement.names if alias.name != "*")
+            wanted = [(base, frozenset(alias.name for alias in statement.names)), *inner]
+        for dotted, names in wanted:
+            path = known_file(dotted, module.path, project)
+            if path is not None and path != module.path:
+                yield path, names
+
+
+@per_project
+def _is_brought(package: str, path: str, names: frozenset[str], steps: int, project: Project) -> bool:
+    with suppress(OSError, SourceError):  # reported when the file itself is checked
+        is_named = project.files.holds(path, package.encode())
+        if not is_named and os.path.basename(path) != "__init__.py":
+            return False
+        module = project.module_in(path)
+        importing = _importing(module, package)
+        if None in importing or (importing and "*" in names) or not names.isdisjoint(importing):
+            return True
+        at_once = [one for one in module.imports if steps and _definition(one, module) is None]
+        handed_on = (
+            (other, names if "*" in taken else taken & names) for other, taken in _imports(module, at_once, project)
+        )
+        return any(_is_brought(package, other, left, steps - 1, project) for other, left in handed_on)
+    return False
+
+
+@per_module
+def _importing(module: PythonModule, package: str) -> frozenset[str | None]:
+    """The functions and classes that import a package or call one that does, None for the module itself."""
+    statements = [one for one in module.imports if package in _packages(one)]
+    found = {_definition(statement, module) for statement in statements}
+    for _ in range(_STEPS if found else 0):
+        found |= {_definition(call, module) for call in module.calls if key_of(call.func) in found}
+    return frozenset(found)
+
+
+def _definition(node: ast.AST, module: PythonModule) -> str | None:
+    """The outermost function or class around a node."""
+    name = None
+    while node in module.parents:
+        node = module.parents[node]
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            name = node.name
+    return name
+
+
+def _packages(node: ast.Import | ast.ImportFrom) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name.partition(".")[0] for alias in node.names]
+    return [] if node.level or not node.module else [node.module.partition(".")[0]]
