@@ -13,7 +13,7 @@ from trl_lint.knowledge.signatures import Parameter, Signature
 from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT, Missing
 from trl_lint.project import Project
-from trl_lint.project.brought import brings
+from trl_lint.project.modules import is_of_project
 from trl_lint.project.stack import PACKAGES, Choices, choices_at
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import PythonModule
@@ -82,9 +82,13 @@ def is_unsloth(module: PythonModule) -> bool:
     """Whether Unsloth is imported, here or by a helper: its trainers and configs take keywords of older releases."""
     packages = module.names.modules()
     project = module.project()
-    return "unsloth" in packages or (
-        project is not None and not packages.isdisjoint(_REWRITTEN) and brings("unsloth", module, project)
-    )
+    if "unsloth" in packages or project is None or packages.isdisjoint(_REWRITTEN):
+        return "unsloth" in packages
+    if not any(is_of_project(name, module.path, project) for name in packages):
+        return False
+    from trl_lint.project.brought import brings
+
+    return brings("unsloth", module, project)
 
 
 def is_patched(module: PythonModule) -> bool:
