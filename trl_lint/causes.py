@@ -199,14 +199,15 @@ def _digest(*parts: str) -> str:
 
 def most_rest_on(findings: Sequence[Finding]) -> tuple[int, list[OpenPin]]:
     """The few open pins that most findings rest on, and how many rest on them; none where they are not most."""
-    pins: dict[Location, OpenPin] = {}
-    counts: Counter[Location] = Counter()
+    pins: dict[tuple[str, str], OpenPin] = {}  # one specifier in many headers is one
+    counts: Counter[tuple[str, str]] = Counter()
     for finding in findings:
         if finding.pin is not None:
-            pins.setdefault(finding.pin.location, finding.pin)
-            counts[finding.pin.location] += 1
+            asked = (finding.pin.package, finding.pin.specifier)
+            pins.setdefault(asked, finding.pin)
+            counts[asked] += 1
     chosen = counts.most_common(_MOST_PINS)
     total = sum(count for _, count in chosen)
     if total * 2 <= len(findings) or total < 2:
         return 0, []
-    return total, [pins[location] for location, count in chosen if count * 10 >= total]
+    return total, [pins[asked] for asked, count in chosen if count * 10 >= total]
