@@ -5,7 +5,8 @@ The cells are made of one table. What is fine lies beside the border of what is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -337,3 +338,60 @@ def test_what_is_bad_is_told(tmp_path: Path, row: Row, options: Options, notatio
 @pytest.mark.parametrize(("row", "options", "notation"), cells("fine"))
 def test_what_is_fine_is_not_told(tmp_path: Path, row: Row, options: Options, notation: str):
     assert told(laid_out(tmp_path, row, options, notation), row.code) == []
+
+
+# -- where the command stands ----------------------------------------------------------------------------------------
+
+
+def _in_slurm(command: str) -> tuple[str, str]:
+    return "job.slurm", f"#!/bin/bash\n#SBATCH --nodes=1\n#SBATCH --gpus-per-node=8\n\n{command}\n"
+
+
+def _in_compose(command: str) -> tuple[str, str]:
+    words = command.split(" ")
+    count = next(index for index, word in enumerate(words) if "=" not in word)
+    said = "".join(f"      - {word}\n" for word in words[:count])
+    variables = f"    environment:\n{said}" if said else ""
+    rest = json.dumps(" ".join(words[count:]))
+    return (
+        "compose.yaml",
+        f"services:\n  train:\n    image: x/y\n    volumes: ['.:/w']\n    working_dir: /w\n{variables}"
+        f"    command: {rest}\n",
+    )
+
+
+def _in_workflow(command: str) -> tuple[str, str]:
+    step = f"      - run: |\n          {command}\n"
+    head = "on: push\njobs:\n  train:\n    runs-on: gpu\n    steps:\n      - uses: actions/checkout@v4\n"
+    return ".github/workflows/train.yml", head + step
+
+
+def _exported(command: str) -> tuple[str, str]:
+    words = command.split(" ")
+    count = next(index for index, word in enumerate(words) if "=" not in word)
+    lines = [f"export {word}\n" for word in words[:count]]
+    return "run.sh", "".join(lines) + " ".join(words[count:]) + "\n"
+
+
+PLACES: tuple[Callable[[str], tuple[str, str]], ...] = (
+    _in_slurm, _in_compose, _in_workflow, _exported,
+    lambda command: ("Makefile", f"train:\n\t{command}\n"),
+    lambda command: ("run.sh", f"nohup env {command} > log.txt 2>&1 &\n"),
+    lambda command: ("run.sh", f"if [ -d out ]; then\n  ({command}) 2>&1 | tee log.txt\nfi\n"),
+)  # fmt: skip
+ONE_LINE = [row for row in ROWS if "\n" not in row.before + FRAMEWORKS[row.framework].command]
+
+
+@pytest.mark.parametrize(("number", "row"), enumerate(ONE_LINE))
+def test_it_is_told_wherever_the_command_stands(tmp_path: Path, number: int, row: Row):
+    """Each row in one of the places; those of a rule and those of a framework go through all of them."""
+    place, notation = PLACES[number % len(PLACES)], FRAMEWORKS[row.framework].notations[0]
+    for kind, options in (("bad", row.bad[:1]), ("fine", row.fine[:1])):
+        for chosen in options:
+            (tmp_path / kind).mkdir()
+            folder = laid_out(tmp_path / kind, row, chosen, notation)
+            name, text = place((folder / "run.sh").read_text().strip())
+            (folder / "run.sh").unlink()
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text)
+            assert bool(told(folder, row.code)) is (kind == "bad"), (name, chosen)
