@@ -160,6 +160,19 @@ def test_wrappers(command: str, wrappers: tuple[str, ...]):
     assert launch.wrappers == wrappers
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "command -v llamafactory-cli &>/dev/null || exit 1",
+        "if ! command -v accelerate >/dev/null; then exit 1; fi",
+        "command -V torchrun",
+        "command -pv trl",
+    ],
+)
+def test_asking_for_a_program_starts_none(text: str):
+    assert read(text) == [] and summary(only("command python t.py")) == ("python", "t.py")
+
+
 # -- environment and GPUs -----------------------------------------------------------------------------------------
 
 
