@@ -53,6 +53,15 @@ def test_all_clear_only_where_everything_was_understood(empty: Shell) -> None:
     assert empty("--quiet").out == ""
 
 
+def test_what_a_baseline_hides_is_no_all_clear(empty: Shell) -> None:
+    faulty = SCRIPT + "\nGRPOConfig(max_prompt_lenght=1)\n"
+    lay_out(empty.folder, {"requirements.txt": PINS, "train.py": faulty})
+    empty("--baseline", "known.json", "--write-baseline")
+    shown = empty("--baseline", "known.json").out
+    assert "of the baseline not shown" in shown
+    assert "All checks passed" not in shown
+
+
 def test_findings_keep_their_line(empty: Shell) -> None:
     commands = "python train.py --vllm_mod server\npython -m skyrl.train.main a.b=1\n"
     lay_out(empty.folder, {"requirements.txt": PINS, "train.py": SCRIPT, "run.sh": commands})

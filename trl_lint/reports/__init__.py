@@ -189,7 +189,7 @@ def nothing_found(report: Report) -> str:
     if coverage.is_counted and not (coverage.is_concerned or report.findings or report.notices):
         return f"Nothing to check: no file here trains or configures anything ({files or 'no file'} looked at)."
     number = ", ".join(filter(None, [files, coverage.understood, _release(report)]))
-    if coverage.is_complete and not report.findings and not report.notices:
+    if coverage.is_complete and not (report.findings or report.notices or report.in_baseline):
         return f"All checks passed! {number}."
     judged = " in what was judged" if report.notices else ""
     above = f"; see {counted(len(report.notices), 'note')} above" if report.notices else ""
