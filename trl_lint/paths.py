@@ -23,6 +23,9 @@ MARKDOWN = (".md", ".markdown", ".mdx")
 DOCUMENTS = (".yaml", ".yml", ".json")
 # Texts that tell what was done once.
 _RECORDS = frozenset(("changelog.md", "scratch.md", "scratchpad.md"))
+# Texts that tell what is still to be made.
+_PLAN_FOLDERS = frozenset(("plans", "proposals", "rfcs", "roadmap", "roadmaps"))
+_PLAN = regex(r"(?:^|[^a-z])(?:plan|proposal|rfc|roadmap|todo)s?(?:[^a-z]|$)")
 
 
 # The longest path has 4,096 characters, the longest name 255.
@@ -37,11 +40,18 @@ def is_test_file(path: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def is_retired(path: str, root: str) -> bool:
-    """Whether a file below `root` is kept for the record, by a folder (`archived`, `Old`, `.archive` …) or its name."""
+    """Whether a file below `root` is kept for the record, by a folder (`archived`, `Old`, `.archive` …) or its name.
+
+    A page that plans what is not there yet (`docs/plans/`, `ROADMAP.md`) is one, too.
+    """
     if not is_below(path, root):
         return False
-    *folders, name = path[len(root) :].lower().split(os.sep)
-    return name in _RECORDS or any(folder.lstrip("._") in _RETIRED for folder in folders)
+    below = _slashes(path[len(root) :].lower())
+    *folders, name = below.split("/")
+    if name in _RECORDS or any(folder.lstrip("._") in _RETIRED for folder in folders):
+        return True
+    is_plan = not _PLAN_FOLDERS.isdisjoint(folders) or _PLAN.search(name) is not None
+    return is_plan and name.endswith(MARKDOWN)
 
 
 def is_retired_name(path: str) -> bool:

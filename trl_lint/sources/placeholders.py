@@ -18,6 +18,12 @@ def is_marked(text: str) -> bool:
     return _MARKED.search(text) is not None
 
 
+def is_shown(text: str) -> bool:
+    """Whether a word that a page shows stands for a value: `N`, `n`, `NUM_STEPS`, `K1`, `...`, or one with marks."""
+    is_word = _CAPITALS.match(text) is not None or (len(text) == 1 and text.isalpha())
+    return is_word or is_marked(text) or _TELLING.match(text) is not None or text.strip("._-?") in ("", "\u2026")
+
+
 def is_blank(text: str, key: str, *, in_capitals: bool = False) -> bool:
     """Whether the value of a key is a blank: it has marks, or repeats the key in capitals (`zero_stage: ZERO_STAGE`).
 

@@ -16,7 +16,7 @@ from trl_lint.project.launches import Launch
 from trl_lint.run.effective import Setting
 from trl_lint.run.readers.command_words import Given, words_of
 from trl_lint.run.runs import run_of
-from trl_lint.sources.placeholders import is_marked
+from trl_lint.sources.placeholders import is_marked, is_shown
 
 _MOST_VALUES = 12  # that a message lists
 
@@ -38,6 +38,8 @@ def refused_values(launch: Launch, rule: Rule, project: Project) -> Iterator[Pro
         if not isinstance(said, Setting) or not isinstance(said.value, str) or is_marked(said.value):
             continue
         value = said.value
+        if launch.is_documentation and is_shown(value) and not any(choice.isupper() for choice in known[name]):
+            continue
 
         def takes(version: str, name: str = name, value: str = value) -> bool:
             allowed = choices_of(arguments.package, command, version).get(name)

@@ -15,6 +15,7 @@ from trl_lint.project import Project
 from trl_lint.project.launches import Launch
 from trl_lint.run.readers.argparse_flags import Fault, FaultKind
 from trl_lint.run.readers.own_argparse import OwnParser, arguments_of_launch, parser_of_launch
+from trl_lint.sources.placeholders import is_shown
 
 _VALUES: tuple[FaultKind, ...] = ("surplus", "missing", "type", "choice")
 
@@ -111,13 +112,23 @@ def starts_of(launch: Launch) -> list[int]:
 def is_blank(fault: Fault, launch: Launch, starts: list[int]) -> bool:
     """Whether a value is a blank to fill in: `KEY=""`, `--key=`, the end of the command, and what a page leaves out."""
     if fault.kind in ("type", "choice"):
-        return not (fault.word.text or "").strip()
+        text = (fault.word.text or "").strip()
+        return not text or (launch.is_documentation and _stands_for_values(text, fault))
     if fault.kind != "missing":
         return False
     next_one = bisect_left(starts, fault.word.end)
     if launch.is_documentation or next_one >= len(starts):
         return True
     return "$" in launch.source.text[fault.word.end : starts[next_one]]
+
+
+def _stands_for_values(text: str, fault: Fault) -> bool:
+    """Whether a word of a page stands for a value (`--phase N`), or names several that are taken (`--mode sft/dpo`)."""
+    choices = {str(choice) for choice in fault.flags.choices} if fault.flags is not None else set()
+    several = [part.strip() for part in text.replace("|", "/").replace(",", "/").split("/")]
+    if len(several) > 1 and choices.issuperset(several):
+        return True
+    return is_shown(text) and not any(choice.isupper() for choice in choices)
 
 
 def word_value(fault: Fault, why: str) -> str:
