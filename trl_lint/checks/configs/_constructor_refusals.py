@@ -139,7 +139,10 @@ def _refusing(site: Site, dotted: str, chosen: Choice) -> dict[tuple[str, str], 
         target = resolve(dotted, {package: version})
         if not isinstance(target, str):
             continue
-        world = _World(site, signature(target, {package: version}), dotted, version)
+        takes = signature(target, {package: version})
+        if not takes.open and not given <= {None, *takes.parameters}:
+            continue  # a TypeError comes first
+        world = _World(site, takes, dotted, version)
         asked = [
             each
             for each in conditions_of(package, name, version)

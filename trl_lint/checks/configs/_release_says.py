@@ -13,6 +13,7 @@ from trl_lint.checks._trainers import HF_TRAINERS
 from trl_lint.checks.configs._run_world import RunWorld, Values, all_that_differs
 from trl_lint.checks.configs._trainer_given import Given
 from trl_lint.checks.configs._trainers_of_run import PACKAGES, is_known, trainers_of
+from trl_lint.checks.drift._calls import accepts, arguments, callee_of
 from trl_lint.finding import Location, Severity
 from trl_lint.knowledge.condition_answers import Answers
 from trl_lint.knowledge.condition_language import CRASH
@@ -213,6 +214,8 @@ def _of_package(run: Run, speaker: Speaker, asked: str) -> Iterator[ByRelease]:
     found: dict[tuple[str, str], ByRelease] = {}
     for version in chosen.releases:
         first = alike[version]
+        if not is_made(run, {**others, asked: version}):
+            continue
         if first not in true:
             world = world_of(run, speaker, {**others, asked: first}, values)
             every = statements_of(run, speaker, world, about)
@@ -221,6 +224,24 @@ def _of_package(run: Run, speaker: Speaker, asked: str) -> Iterator[ByRelease]:
             said = statement.condition
             found.setdefault((said.holder, said.sentence), {}).setdefault(version, statement)
     yield from _joined(found.values())
+
+
+def is_made(run: Run, versions: dict[str, str]) -> bool:
+    """Whether the config of a run may be made: the class that the script calls knows each keyword.
+
+    Else that is told, and what the values come to is no matter.
+    """
+    return all(accepts(dotted, name, versions) is not False for dotted, name in _given(run, run.project))
+
+
+@per_project
+def _given(run: Run, project: Project) -> list[tuple[str, str]]:
+    """The class of the config that the script makes, with each keyword that it is certainly given."""
+    script = run.script
+    callee = callee_of(script.call, script.module) if script is not None and script.call is not None else None
+    if script is None or script.call is None or callee is None:
+        return []
+    return [(callee.dotted, each.name) for each in arguments(script.call) if each.name not in callee.own]
 
 
 def _joined(found: Iterable[ByRelease]) -> list[ByRelease]:

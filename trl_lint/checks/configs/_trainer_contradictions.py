@@ -49,6 +49,8 @@ def contradictions_in(run: Run, rule: Rule) -> Iterator[Found]:
             readers[key] = _once(reader(run, versions, with_defaults))
         return readers[key]
 
+    from trl_lint.checks.configs._release_says import is_made
+
     for row in contradictions(run.arguments_class):
         if row.code != rule.code or row.package not in run.choices or not _concerns(run, row):
             continue
@@ -61,7 +63,11 @@ def contradictions_in(run: Run, rule: Rule) -> Iterator[Found]:
             return reader_of({**others, row.package: version}, with_defaults=False)
 
         where = (run.launch.location._replace(message="the run"),) if run.launch.launcher else ()
-        found = _found(row, run.choices[row.package], read_in, said_in, level, where)
+
+        def made_in(version: str, package: str = row.package, others: dict[str, str] = others) -> bool:
+            return is_made(run, {**others, package: version})
+
+        found = _found(row, run.choices[row.package], made_in, read_in, said_in, level, where)
         if found is not None and found.location not in seen:
             seen.add(found.location)
             yield found
@@ -89,6 +95,7 @@ def _concerns(run: Run, row: Contradiction) -> bool:
 def _found(
     row: Contradiction,
     chosen: Choice,
+    made_in: Callable[[str], bool],
     read_in: Callable[[str], Read],
     said_in: Callable[[str], Read],
     level: Level,
@@ -96,13 +103,15 @@ def _found(
 ) -> Found | None:
     """What a row says about the values that `read_in` gives for the releases of its package; None if nothing.
 
+    `made_in` tells in which of them there is a config at all.
+
     `said_in` gives what somebody wrote of them.
     """
     if not _is_written(row, said_in, chosen):
         return None
 
     def is_bad(version: str) -> bool:
-        return holds(row.releases, version) and all_hold(row.when, read_in(version)) is True
+        return holds(row.releases, version) and all_hold(row.when, read_in(version)) is True and made_in(version)
 
     verdict = judge_releases(chosen, is_bad, level._replace(stops=bool(row.raises)))
     if verdict is None:
