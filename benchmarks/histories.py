@@ -1,11 +1,13 @@
 """Random edit histories of projects: after each step a kept workspace has to say what a fresh run says.
 
-    python -m benchmarks.histories --count 2000 [--seed 1] [--server] [FOLDER…]
+    python -m benchmarks.histories --count 2000 [--seed 1] [--one] [--server | --structure] [FOLDER…]
 
 A project is a folder named here, or some fixtures side by side. A few of its files are open. Each step types into an
 open file (saved or not), closes or opens one, or changes something on the disk. Then each open file, or the project as
 a whole, is checked by the workspace and by a run that knows nothing. With `--server` the language server stands between
-(`server_edits.py`): it is told of each step as a client tells it, and its diagnostics are compared.
+(`server_edits.py`): it is told of each step as a client tells it, and its diagnostics are compared. With `--structure`
+the steps change what a file holds and leave its syntax whole (`structure_edits.py`), and the cache is compared as well.
+`--one` asks about one open file after each step, chosen at random, and about all and the folder at the end.
 """
 
 from __future__ import annotations
@@ -18,11 +20,13 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from benchmarks.edits import EDITS, random_edit
 from trl_lint import tracked
 from trl_lint.engine import Result, check
+from trl_lint.finding import Finding
 from trl_lint.selection import Selection
 from trl_lint.settings import Settings
 from trl_lint.workspace import Workspace
@@ -41,7 +45,12 @@ _LEFT_ALONE = (".git", "__pycache__")
 
 
 class History:
-    """One project in the making. `done` is what was done, in words; `wrong` where the two runs said something else."""
+    """One project in the making. `done` is what was done, in words; `wrong` where the two runs said something else.
+
+    `one`: only one open file is checked after each step.
+    """
+
+    one = False
 
     def __init__(self, folder: str, chance: random.Random) -> None:
         self.folder = folder
@@ -58,22 +67,35 @@ class History:
     def run(self, steps: int) -> None:
         self._open_one()
         for _ in range(steps):
-            step = self.chance.choice(_STEPS)
+            step = self.chance.choice(self.steps())
             with suppress(IndexError, OSError):  # nothing is open, or no file is left
-                step(self)
-                self.compare()
+                step()
+                self.compare(self._asked())
+        if self.one:
+            self.compare([*([path] for path in self.open), [self.folder]])
 
-    def compare(self) -> None:
-        """Check what is open both ways."""
-        self.workspace.lay(self.overlays)
-        self.workspace.look_again()
-        asked = [[path] for path in self.open]
+    def steps(self) -> tuple[Callable[[], None], ...]:
+        return (
+            *(self.type,) * 6, *(self.type_anywhere,) * 3, self.save, self.save, self.close, self.create,
+            self.edit_on_disk, self.edit_on_disk, self.delete, self.rename,
+        )  # fmt: skip
+
+    def _asked(self) -> list[list[str]]:
+        asked = [[self.chance.choice(self.open)]] if self.one else [[path] for path in self.open]
         if not self.chance.randrange(6):
             asked.append([self.folder])
         self.chance.shuffle(asked)
+        return asked
+
+    def compare(self, asked: list[list[str]]) -> None:
+        """Check what is asked both ways."""
+        self.workspace.lay(self.overlays)
+        self.workspace.look_again()
         for paths in asked:
             self.checks += 1
             kept, fresh = told(self.workspace.check(paths)), told(check(paths, self.settings, dict(self.overlays)))
+            crashes = [one for one in fresh if isinstance(one, Finding) and one.code == "TRL003"]
+            self.wrong += [f"{self.done[-4:]}: {one}" for one in crashes]
             if kept != fresh:
                 difference = sorted({*map(repr, kept)} ^ {*map(repr, fresh)})[:3]
                 names = [os.path.relpath(path, self.folder) for path in paths]
@@ -145,12 +167,6 @@ class History:
         self.done.append(f"{what} {os.path.relpath(path, self.folder)}")
 
 
-_STEPS: tuple[Callable[[History], None], ...] = (
-    *(History.type,) * 6, *(History.type_anywhere,) * 3, History.save, History.save, History.close, History.create,
-    History.edit_on_disk, History.edit_on_disk, History.delete, History.rename,
-)  # fmt: skip
-
-
 def told(result: Result) -> list[object]:
     """All that a result says."""
     return [*result.findings, *result.notices, *sorted(result.problems)]
@@ -165,9 +181,14 @@ def files_of(folder: str) -> list[str]:
     return found
 
 
+@cache
+def _fixtures() -> list[Path]:
+    return sorted(FIXTURES.glob("TRL*/*/"))
+
+
 def some_fixtures(folder: Path, chance: random.Random) -> None:
     """Lay a few fixtures out as the parts of one project, or one as the whole of it."""
-    fixtures = chance.sample(sorted(FIXTURES.glob("TRL*/*/")), chance.choice((1, 2, 3)))
+    fixtures = chance.sample(_fixtures(), chance.choice((1, 2, 3)))
     for number, fixture in enumerate(fixtures):
         shutil.copytree(fixture, folder / f"part{number}" if len(fixtures) > 1 else folder, dirs_exist_ok=True)
     (folder / ".git").mkdir(exist_ok=True)
@@ -196,7 +217,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--steps", type=int, default=8)
     parser.add_argument("--seed", default="1")
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--one", action="store_true")
     parser.add_argument("--server", action="store_true")
+    parser.add_argument("--structure", action="store_true")
     parser.add_argument("folders", nargs="*")
     args = parser.parse_args(arguments)
     kind = History
@@ -204,14 +227,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         from benchmarks.server_edits import Served
 
         kind = Served
-    wrong = checks = 0
+    if args.structure:
+        from benchmarks.structure_edits import Restructured
+
+        kind = Restructured
+    kind.one = args.one
+    wrong = checks = steps = 0
     for number in range(args.first, args.first + args.count):
         history = play(number, args.seed, args.steps, args.folders, kind)
         checks += history.checks
+        steps += len(history.done)
         wrong += bool(history.wrong)
         for each in history.wrong[:1]:
             print(f"history {number}: {each}", flush=True)
-    print(f"{args.count} histories, {checks} checks: {wrong} histories in which something else was said")
+    print(f"{args.count} histories, {steps} steps, {checks} checks: {wrong} histories in which something else was said")
     return 1 if wrong else 0
 
 

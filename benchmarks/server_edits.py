@@ -37,13 +37,15 @@ class Served(History):
         self.texts: dict[str, str] = {}
         self.version = 1
 
-    def compare(self) -> None:
+    def compare(self, asked: list[list[str]]) -> None:
         for path in [*self.texts, *self.open]:
             self._tell(path)
         self.desk.look_again()
         fresh = Desk(self.said)
         fresh.put(self.desk.contents)
         for path in self.documents.open_paths():
+            if [path] not in asked:
+                continue
             self.checks += 1
             kept, new = self._diagnostics(self.desk, path), self._diagnostics(fresh, path)
             if kept != new:
