@@ -14,7 +14,9 @@ import os
 import random
 import re
 import sys
+import time
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +39,8 @@ KEYS = ("", "x", "0", "a.b", "_target_", "defaults", "model", "env", "args", "<<
 _DATA = (".yaml", ".yml", ".json", ".ipynb", ".toml", ".lock")
 _SHELL = (".sh", ".bash")
 _KEPT = ("check", ".", "--isolated", "--select", "ALL", "--output-format", "json")
+_LONGEST = 20_000  # bytes of a file: what long ones cost is another question (growth_laws.py)
+_MOST_SECONDS = 4.0
 _CACHED = 0.25  # the share of edits after which the cache is asked
 
 
@@ -77,7 +81,7 @@ def change(tree: Any, chance: random.Random) -> None:
     elif edit == 5:
         other[there] = _copy(node[key])
     elif edit == 6:
-        node[key] = [_copy(node[key]) for _ in range(chance.choice((1, 2, 40)))]
+        node[key] = [_copy(node[key]) for _ in range(chance.choice((1, 2, 10)))]
     elif edit == 7:
         for _ in range(chance.choice((1, 2, 30))):
             node[key] = {chance.choice(KEYS): node[key]}
@@ -205,9 +209,9 @@ def _edit_statements(bodies: list[list[ast.stmt]], edit: int, chance: random.Ran
         inner.body = [*body[at:]] if isinstance(inner.body, list) else inner.body
         body[at:] = [wrap]
     elif edit == 1:
-        body.insert(at, body[chance.randrange(len(body))])
+        body.insert(at, deepcopy(body[chance.randrange(len(body))]))
     elif edit == 2 and len(body) > 1:
-        chance.choice(bodies).insert(0, body.pop(at))
+        chance.choice(bodies).insert(0, deepcopy(body.pop(at)))
     else:
         other = chance.randrange(len(body))
         body[at], body[other] = body[other], body[at]
@@ -226,7 +230,7 @@ def _edit_expression(tree: ast.Module, edit: int, chance: random.Random) -> None
         raise UnchangedError
     node, name, value, at = chance.choice(found)
     if edit == 4:
-        new = chance.choice(found)[2]
+        new = deepcopy(chance.choice(found)[2])
     elif edit == 5:
         new = ast.parse(repr(chance.choice(ODD)).replace("inf", "1e999"), mode="eval").body
     else:
@@ -254,9 +258,9 @@ def _edit_call(tree: ast.Module, chance: random.Random) -> None:
             ast.keyword(None, ast.Dict([ast.Constant(k.arg) for k in call.keywords], [k.value for k in call.keywords]))
         ]
     elif edit == 2:
-        call.keywords = [*call.keywords, *other.keywords]
+        call.keywords = [*call.keywords, *deepcopy(other.keywords)]
     elif edit == 3:
-        call.func = other.func
+        call.func = deepcopy(other.func)
     elif edit == 4:
         call.args.append(ast.Starred(ast.Name("args", ast.Load()), ast.Load()))
     else:
@@ -296,7 +300,7 @@ def edit_lines(text: str, path: str, chance: random.Random) -> str:
             opening, closing = chance.choice(_AROUND)
             lines[first : last + 1] = [opening, *lines[first : last + 1], closing]
         elif edit == 1:
-            lines[first : last + 1] = lines[first : last + 1] * chance.choice((2, 2, 30))
+            lines[first : last + 1] = lines[first : last + 1] * chance.choice((2, 2, 10))
         elif edit == 2:
             lines[at], lines[other] = lines[other], lines[at]
         elif edit == 3:
@@ -348,8 +352,9 @@ class Restructured(History):
             path = self.chance.choice([path for path in files if editor_of(path) is editor])
             try:
                 text = self._content(path).decode()
-                changed = editor(text, path, self.chance)
-                data = changed.encode()
+                data = editor(text, path, self.chance).encode()
+                if len(data) > _LONGEST:
+                    raise UnchangedError
             except (UnchangedError, UnicodeError):
                 continue
             break
@@ -370,10 +375,12 @@ class Restructured(History):
         os.utime(path, ns=(self.clock * 10**10 + 7, self.clock * 10**10 + 7))
 
     def compare(self, asked: list[list[str]]) -> None:
-        is_last = len(asked) > 2
+        is_last, began = len(asked) > 2, time.process_time()
         super().compare(
             asked if is_last or not self.one else [[self.edited], *(one for one in asked if one == [self.folder])]
         )
+        if (seconds := time.process_time() - began) > _MOST_SECONDS:
+            self.wrong.append(f"{self.done[-1]}: {seconds:.1f} s")
         if not is_last and self.chance.random() > _CACHED:
             return
         here = os.getcwd()

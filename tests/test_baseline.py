@@ -98,9 +98,13 @@ def test_an_empty_baseline(tmp_path: Path):
     assert read_baseline(str(path)).counts == {}
 
 
+KNOWN = '{"version": 1, "findings": [{"path": "a", "code": "b", "place": "", "text": "c", "count": %s}]}'
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        *((KNOWN % count, "not a baseline") for count in ("1e999", "-1e999", "NaN", '""', "null", "[]")),
         (None, "no such baseline; `--write-baseline` makes one"),
         ("{", "not a baseline"),
         ("[]", "not a baseline"),

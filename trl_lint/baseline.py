@@ -95,7 +95,7 @@ def read_baseline(path: str) -> Baseline:
         for item in document["findings"]:
             key = Key(*(str(item[name]) for name in Key._fields))
             counts[key] += int(item["count"])
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise BaselineError(f"{path}: not a baseline: {type(error).__name__}: {error}") from None
     return Baseline(path, counts)
 
