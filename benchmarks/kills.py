@@ -150,8 +150,8 @@ def wrong(folder: Path, command: Command, old: Tree, new: Tree, again: Tree) -> 
     after = everything(folder)
     if is_cache:
         plain = run(folder, (*command.line, "--no-cache"))
-        again = run(folder, command.line)
-        found += ["with the cache something else is said"] * (not done == plain == again)
+        repeated = run(folder, command.line)
+        found += ["with the cache something else is said"] * (not done == plain == repeated)
         found += [
             f"{path} is not what it was"
             for path in old
