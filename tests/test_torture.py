@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import shutil
 import sys
@@ -13,7 +14,8 @@ from pathlib import Path
 import pytest
 from documents import ROOT
 
-from benchmarks import edits, fix_safety, torture
+from benchmarks import edits, fix_safety, histories, kills, torture
+from benchmarks.structure_edits import Restructured
 from trl_lint.checks.registry import all_rules
 from trl_lint.python.triage import Triage
 
@@ -144,3 +146,34 @@ def test_every_edit_changes_something(edit: Callable[[list[bytes], random.Random
         edit(lines, random.Random(seed))
         after.add(b"".join(lines))
     assert len(after - {text}) > 0
+
+
+# -- edits of the structure, and kills of every command ----------------------------------------------------------------
+
+
+def test_edits_of_the_structure_are_told_alike():
+    played = [histories.play(number, "structure", 4, kind=Restructured) for number in range(3)]
+    assert not any(history.wrong for history in played) and sum(history.checks for history in played) > 20
+
+
+@pytest.mark.slow
+def test_killed_commands_lose_nothing(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("TRL_LINT_NO_CACHE", "1")
+    monkeypatch.setattr(kills, "COMMANDS", [one for one in kills.COMMANDS if one.name in ("--fix", "report again")])
+    counts, problems = kills.kill_all(6, 7)
+    assert problems == [] and sum(n for (_, what), n in counts.items() if what == "killed") > 3
+
+
+def test_a_command_that_loses_something_is_noticed(monkeypatch: pytest.MonkeyPatch):
+    def replace(target: str, data: bytes, status: object) -> None:
+        with open(target, "wb") as stream:
+            stream.write(data[:10])
+            stream.flush()
+            os.chmod(target, 0o644)
+            stream.write(data[10:])
+
+    monkeypatch.setenv("TRL_LINT_NO_CACHE", "1")
+    monkeypatch.setattr("trl_lint.writing._replace", replace)
+    monkeypatch.setattr(kills, "COMMANDS", [one for one in kills.COMMANDS if one.name == "new baseline"])
+    _, problems = kills.kill_all(4, 7)
+    assert any("neither old nor new" in one for one in problems)
