@@ -141,6 +141,7 @@ def test_page(project: Path):
 def test_which_gpu_does_what(vllm: dict | None, server: str, expected: dict[str, str]):
     run = {
         "framework": "trl",
+        "ray": False,
         "gpus": {"visible": ["0", "1", "2"], "used": ["0", "1"], "per_machine": 2},
         "vllm": vllm,
         "servers": [{"gpus": [server], "ranks": 1}],
