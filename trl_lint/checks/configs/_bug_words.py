@@ -2,5 +2,5 @@
 
 # fmt: off
 WORDS: tuple[bytes, ...] = (
-    b"no-row",
+    b"LoraConfig",
 )
