@@ -50,6 +50,12 @@ def test_one_fact_that_lacks_makes_a_hint_that_names_it(
     assert all(words in each["message"] for each in found)
 
 
+def test_a_fact_that_nothing_speaks_of_is_no_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """Not every run that accumulates gradients is told about FSDP2."""
+    files = {"requirements.txt": "trl==0.20.0\naccelerate==1.8.0\n", "train.py": SFT.format(steps=8)}
+    assert told(files, tmp_path, monkeypatch, capsys) == []
+
+
 @pytest.mark.parametrize(
     ("files", "place"),
     [

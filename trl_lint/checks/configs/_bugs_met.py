@@ -93,8 +93,22 @@ def _lacking(condition: str, world: World) -> str:
         for node in ast.walk(open_parts[0])
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     ]
+    if truth_of(ast.unparse(open_parts[0]), _Plain()) is False:
+        return ""  # only a way to start it would do that nothing here speaks of
     words = [_FACTS[name] for name in dict.fromkeys(asked) if name in _FACTS]
     return f"{listed(words)} ({ast.unparse(open_parts[0])})" if words else ""
+
+
+class _Plain:
+    """A world of which nobody knows more than that it is started without ZeRO and without FSDP."""
+
+    def field(self, name: str) -> object:
+        return UNKNOWN
+
+    base = arg = field
+
+    def fact(self, name: str, arguments: tuple[object, ...]) -> object:
+        return 0 if name in ("zero_stage", "fsdp_version") else UNKNOWN
 
 
 def _without_unknown(condition: str, world: World) -> str:
