@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,10 @@ import pytest
 from command_line import SCRIPT, Shell
 
 from trl_lint.checker import Checker
+
+# The tests start the tool hundreds of times: it is compiled once, even where the environment asks for no such files.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 
 @pytest.fixture(autouse=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -13,6 +14,7 @@ from documents import ROOT, lay_out, tool_folder
 from documents import blocks as markdown
 
 from benchmarks.samples import write_long_script
+from trl_lint.checks.registry import TABLES, tables_text
 from trl_lint.knowledge.families import families
 
 HEAVY = {"libcst", "yaml", "tomli", "tree_sitter", "packaging", "importlib.metadata", "dataclasses", "pathlib"}
@@ -57,8 +59,9 @@ UNUSED_OWN = {
     )
 }  # fmt: skip
 # A module takes a quarter of a millisecond; one more on the way of every script should be worth it. Some of these weigh
-# the condition of a known bug: the script sets `reward_weights`, which trl 0.29.0 leaves out of what it logs.
-MOST_OWN = 226
+# the condition of a known bug: the script sets `reward_weights`, which trl 0.29.0 leaves out of what it logs. It goes
+# by tens, so that not everybody who adds a module changes this line.
+MOST_OWN = 230
 
 # A project of everything that is read, where each module leaves a mark when it is imported.
 MARK = "open({mark!r}, 'a').write(__name__ + ' ')\n"
@@ -123,7 +126,17 @@ def test_a_tree_without_training_code_imports_no_parser(tmp_path: Path):
 SAID = "All checks passed! 1 file, 3 argument objects, trl 0.29.0 (requirements.txt:1) and 1 more.\n"
 
 
-def test_a_clean_script_imports_only_what_its_verdict_needs(tmp_path: Path):
+@pytest.fixture(scope="module")
+def true_tables() -> None:
+    """Rules that came with a pull may be newer than the tables of what they ask for, and true to them all the same."""
+    for name, text in zip(TABLES, tables_text(), strict=True):
+        path = ROOT / f"{name.replace('.', '/')}.py"
+        assert path.read_text("utf-8") == text, "run `make docs`"
+        with contextlib.suppress(PermissionError):
+            path.touch()
+
+
+def test_a_clean_script_imports_only_what_its_verdict_needs(tmp_path: Path, true_tables: None):
     script = write_long_script(str(tmp_path), is_wrong=False)
     program = (
         "import sys; sys.path.insert(0, sys.argv.pop(1)); started = set(sys.modules)\n"

@@ -10,7 +10,7 @@ from documents import ROOT
 from fixture_cases import cases
 from new_rule import to_fill_in
 
-from trl_lint.checks.registry import all_rules, declarations_text, rule_modules
+from trl_lint.checks.registry import TABLES, all_rules, rule_modules, tables_text
 from trl_lint.checks.rule import Rule
 from trl_lint.knowledge import read_text
 from trl_lint.knowledge.pages import all_pages, page_files
@@ -25,9 +25,9 @@ def test_codes_are_unique():
 
 
 def test_what_rules_ask_for_is_written_down():
-    """The table that saves the import of rules with nothing to do; `make docs` writes it."""
-    written = (ROOT / "trl_lint" / "checks" / "declared.py").read_text("utf-8")
-    assert written == declarations_text(), "run `make docs`"
+    """The tables that save the import of rules with nothing to do; `make docs` writes them."""
+    paths = [ROOT / f"{name.replace('.', '/')}.py" for name in TABLES]
+    assert [path.read_text("utf-8") for path in paths] == list(tables_text()), "run `make docs`"
 
 
 @pytest.mark.parametrize("rule", RULES)

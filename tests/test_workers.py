@@ -84,13 +84,21 @@ def test_jobs(wanted: int | None, files: int, jobs: int):
     assert jobs_for(wanted, files) == jobs
 
 
-LARGE = [pytest.param(name, marks=pytest.mark.slow) for name in ("TRL103", "TRL301", "TRL305", "TRL501")]
+LARGE = ("TRL103", "TRL301", "TRL303", "TRL305", "TRL501", "TRL506")
+FOLDERS = [pytest.param(str(FIXTURES / name), 1, marks=pytest.mark.slow, id=name) for name in LARGE]
 
 
-@pytest.mark.parametrize("folder", ["TRL506", "TRL303", "demo", *LARGE])
-def test_what_is_found_does_not_depend_on_their_number(folder: str):
-    path = str(FIXTURES / folder)
-    alone, together = (check([path], Settings(root=path), jobs=jobs) for jobs in (1, 3))
+@pytest.mark.parametrize(
+    ("path", "step"),
+    [
+        pytest.param(str(FIXTURES / "demo"), 1, id="demo"),
+        pytest.param(str(FIXTURES), 60, id="every 60th fixture"),
+        *FOLDERS,
+    ],
+)
+def test_what_is_found_does_not_depend_on_their_number(path: str, step: int):
+    paths = [path] if step == 1 else list(map(str, sorted(FIXTURES.glob("TRL*/*/"))[::step]))
+    alone, together = (check(paths, Settings(root=path), jobs=jobs) for jobs in (1, 3))
     assert together.findings == alone.findings != []
     assert together.problems == alone.problems
     assert together.checked == alone.checked

@@ -55,7 +55,7 @@ def off_by_default(code: str) -> bool:
     """Whether a rule must be asked for: the opinions (TRL9xx) and the pages that say `default = false`."""
     if code.startswith("TRL9"):
         return True
-    from trl_lint.checks.declared import ON_BY_DEFAULT
+    from trl_lint.selection_defaults import ON_BY_DEFAULT
 
     if code in ON_BY_DEFAULT:
         return not ON_BY_DEFAULT[code]

@@ -21,7 +21,7 @@ Entry = tuple[str, int, int, str]
 OF_ANOTHER_COMMAND = ("TRL402", "prepare.py")
 
 
-@pytest.fixture(scope="module", params=[20, pytest.param(1, marks=pytest.mark.slow)], ids=["a twentieth", "all"])
+@pytest.fixture(scope="module", params=[30, pytest.param(1, marks=pytest.mark.slow)], ids=["a thirtieth", "all"])
 def step(request: pytest.FixtureRequest) -> int:
     """Every how many of the fixtures are looked at, beside those with notebooks, whose findings are in the summary."""
     return request.param  # type: ignore[no-any-return]

@@ -4,15 +4,16 @@ What each rule asks for also stands in `declared.py`, which `python -m trl_lint.
 run imports the modules of those rules only that have something to look at, and a small script costs little. It says of
 each page, too, whether the rule is on by default.
 
-A checksum of the sources stands beside each rule. In a checkout, where somebody may have edited them since, what is
-newer than the table is held against it: a rule that was edited is imported, and speaks for itself.
+In a checkout somebody may have edited a rule since: what is newer than the table is imported, and speaks for itself.
+git writes the files of a new clone by their names, so most rules would be newer there: `selection_defaults.py`, which
+the same command writes, comes behind all of them, and the later of the two says when the table was true.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from trl_lint.run.runs import Run
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TABLES = ("trl_lint.checks.declared", "trl_lint.selection_defaults")
 _DECLARATIONS = (
     "code", "triggers", "needles", "words", "patterns", "skips_tests", "imports", "fences", "documents", "holding",
     "launches", "runs", "launched", "manifests", "workflows", "counts", "is_slow",
@@ -66,37 +68,24 @@ def declared_rules() -> tuple[Rule, ...]:
 
     # The rules of an installed package are those of its table.
     is_checkout = os.path.dirname(rules_dir()) != _PACKAGE
-    written = os.stat(declared.__file__).st_mtime_ns if is_checkout else sys.maxsize
+    written = max(os.stat(_path(name)).st_mtime_ns for name in TABLES) if is_checkout else sys.maxsize
     return _by_code([_declared(name, declared.DECLARED.get(name), written) for name in rule_modules()])
 
 
-Row = tuple[int, tuple[str, ...], dict[str, Any]]  # the checksum, the shared modules it includes, the declarations
+Row = tuple[tuple[str, ...], dict[str, Any]]  # the modules that hold some of the declarations, and these
 
 
 def _declared(module: str, row: Row | None, written: int) -> Rule:
     """A rule by its row of the table, which was written at a time (ns since the epoch); itself if the row is stale."""
     if row is None:
         return _load(module)  # somebody is writing it
-    checksum, shared, said = row
-    sources = [module, *shared]
-    is_newer = written < sys.maxsize and any(os.stat(_path(name)).st_mtime_ns > written for name in sources)
-    if not is_newer or checksum_of(sources) == checksum:
+    shared, said = row
+    if written == sys.maxsize or all(os.stat(_path(name)).st_mtime_ns <= written for name in (module, *shared)):
         return DeclaredRule(module, said)
     rule = _load(module)
     if declarations(rule) != said:
         print(f"trl-lint: {module} asks for something else than declared.py says: run `make docs`", file=sys.stderr)
     return rule
-
-
-def checksum_of(modules: Sequence[str]) -> int:
-    """A checksum of the sources of modules, whatever their line ends."""
-    from zlib import crc32
-
-    checksum = 0
-    for name in modules:
-        with open(_path(name), "rb") as stream:
-            checksum = crc32(stream.read().replace(b"\r\n", b"\n"), checksum)
-    return checksum
 
 
 def _path(module: str) -> str:
@@ -178,26 +167,25 @@ def declarations(rule: Rule) -> dict[str, Any]:
     return {key: getattr(rule, key) for key in _DECLARATIONS if getattr(rule, key)}
 
 
-def declarations_text() -> str:
-    """The contents of `declared.py`."""
+def tables_text() -> tuple[str, str]:
+    """The contents of `TABLES`. A row changes with what its rule declares and with nothing else."""
     from trl_lint.knowledge.pages import all_pages
 
-    rows = []
-    for name in rule_modules():
-        shared = shared_modules(name)
-        rows.append(f"    {name!r}: {(checksum_of([name, *shared]), shared, declarations(_load(name)))!r},\n")
     head = '"""What each rule asks for. Written by `python -m trl_lint.checks.registry --write`, never by hand."""\n'
-    table = f"DECLARED: dict[str, tuple[int, tuple[str, ...], dict[str, Any]]] = {{\n{''.join(rows)}}}\n"
-    on = ", ".join(f"{found.code!r}: {found.default}" for found in all_pages())
-    return f"{head}\n# ruff: noqa\nfrom typing import Any\n\n{table}\nON_BY_DEFAULT: dict[str, bool] = {{{on}}}\n"
+    rows = [f"    {name!r}: {(shared_modules(name), declarations(_load(name)))!r},\n" for name in rule_modules()]
+    table = f"DECLARED: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {{\n{''.join(rows)}}}\n"
+    on_head = '"""Whether a rule is on where nobody asks for it, by its page. Written as `checks/declared.py` is."""\n'
+    on = "".join(f'    "{found.code}": {found.default},\n' for found in all_pages())
+    return (
+        f"{head}\n# ruff: noqa\nfrom typing import Any\n\n{table}",
+        f"{on_head}\nON_BY_DEFAULT = {{\n{on}}}\n",
+    )
 
 
 if __name__ == "__main__":
-    import sys
-
-    if sys.argv[1:] == ["--write"]:
-        text = declarations_text()
-        with open(_path("trl_lint.checks.declared"), "w", encoding="utf-8") as stream:
-            stream.write(text)
-    else:
-        sys.stdout.write(declarations_text())
+    for name, text in zip(TABLES, tables_text(), strict=True):
+        if sys.argv[1:] == ["--write"]:
+            with open(_path(name), "w", encoding="utf-8") as stream:
+                stream.write(text)
+        else:
+            sys.stdout.write(text)
