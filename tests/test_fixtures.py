@@ -22,6 +22,11 @@ from trl_lint.sources import Files
 CASES = [pytest.param(case, id=case.id) for case in cases()]
 REPAIRED = [pytest.param(case, id=case.id) for case in cases() if any(case.folder.rglob("*.fixed"))]
 FIX = ("--fix", "--unsafe-fixes")
+# Every eighth bad case without a repair, or all.
+UNREPAIRED = [
+    pytest.param(case, id=case.id, marks=[pytest.mark.slow] if number % 8 else [])
+    for number, case in enumerate(case for case in cases() if case.is_bad and not any(case.folder.rglob("*.fixed")))
+]
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -41,13 +46,20 @@ def test_findings(case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, c
     assert status == any(finding["severity"] != "info" for finding in report["findings"])
     if "only" not in case.settings():  # test_overlaps.py has all rules look at those
         assert list(map(str, overlaps(report["findings"]))) == []
-    if not case.fixed():  # where nothing is offered, nothing is written: tried where something is found
+    if not case.fixed():
         fixes = [message for f, message in zip(report["findings"], messages, strict=True) if f["fix"]]
         assert fixes == [], "a fix is offered: put the file as `--fix --unsafe-fixes` leaves it into `FILE.fixed`"
-        if case.is_bad:
-            original = snapshot(project)
-            run_json([*case.args(), *FIX], capsys)
-            assert snapshot(project) == original
+
+
+@pytest.mark.parametrize("case", UNREPAIRED)
+def test_nothing_is_written_where_nothing_is_offered(
+    case: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    project = case.copy_to(tmp_path / "project")
+    monkeypatch.chdir(project)
+    original = snapshot(project)
+    run_json([*case.args(), *FIX], capsys)
+    assert snapshot(project) == original
 
 
 @pytest.mark.parametrize("case", REPAIRED)
