@@ -13,11 +13,11 @@ import os
 from functools import cache
 
 PACKED = (
-    "bugs", "commands", "compat", "configs", "environment", "families", "pages", "releases", "requirements",
-    "semantics", "symptoms",
+    "bugs", "commands", "compat", "conditions", "configs", "environment", "families", "models", "pages",
+    "releases", "requirements", "semantics", "symptoms",
 )  # fmt: skip
-COMPRESSED = ("api", "conditions")
-COMPRESSED_PACKS = ("bugs", "pages", "releases", "requirements", "symptoms")
+COMPRESSED = ("api",)
+COMPRESSED_PACKS = ("bugs", "compat", "conditions", "models", "pages", "releases", "requirements", "symptoms")
 _ONLY_READ_HERE = ("#", "example = ", "printed_by = ", "bad = ", "fine = ", "twice = ", "checked = ")
 _CODE = "[bug.code]"  # a table that is read here alone as a whole
 _HEAD = "===== "  # and the name of the text that follows

@@ -7,9 +7,10 @@ The files are written by `python -m trl_lint.knowledge.refresh conditions`; thei
 from __future__ import annotations
 
 import ast
+from contextlib import suppress
 from functools import cache, lru_cache
 
-from trl_lint.knowledge import read_history
+from trl_lint.knowledge import read_text
 from trl_lint.knowledge.condition_shared import classes_of, expanded, owner_of
 from trl_lint.knowledge.ranges import spans
 from trl_lint.records import NamedTuple
@@ -203,4 +204,6 @@ def _section(package: str, name: str) -> list[str]:
 
 @cache
 def _text(package: str) -> str:
-    return (read_history(f"conditions/{package}") or "") if package in PACKAGES else ""
+    with suppress(FileNotFoundError):
+        return read_text(f"conditions/{package}.txt") if package in PACKAGES else ""
+    return ""

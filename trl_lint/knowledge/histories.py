@@ -119,14 +119,13 @@ def text_of(package: str) -> str:
     folder, _, name = package.rpartition("/")
     if not name.replace("-", "_").isidentifier() or folder not in ("", "models", "requirements"):
         return ""  # never a path of its own
-    if folder == "requirements":
+    if folder:
         try:
-            return read_text(f"requirements/{name}.txt")
+            return read_text(f"{folder}/{name}.txt")
         except OSError:
             return ""
-    folder = folder or "api"
-    text = read_history(f"{folder}/{name}")
-    return text if text is not None else read_history(f"{folder}/{_project_of(name)}") or ""
+    text = read_history(f"api/{name}")
+    return text if text is not None else read_history(f"api/{_project_of(name)}") or ""
 
 
 def _project_of(module: str) -> str:
