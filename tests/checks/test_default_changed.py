@@ -18,7 +18,7 @@ from trl_lint.selection import Selection
 from trl_lint.settings import Settings
 
 CASES = [
-    pytest.param(row, dotted, id=f"{dotted}-{row.field}-{row.since}{'-given' if row.given else ''}")
+    pytest.param(row, dotted, id=f"{dotted}-{row.field}-{row.old_since}-{row.since}{'-given' if row.given else ''}")
     for row in defaults()
     for dotted in row.classes
 ]
@@ -30,8 +30,16 @@ WITHOUT_OWN = {("trl.SFTConfig", "average_tokens_across_devices"): "trl<0.19"}
 
 
 def before(row: Default) -> str:
+    """The newest release with the old value: before the change, or before what another row says of the time between."""
     known = releases(row.package)
-    return known[known.index(row.since) - 1]
+    later = (
+        other.old_since
+        for other in defaults()
+        if (other.classes, other.field, other.since) == (row.classes, row.field, row.since)
+        and other.old_since
+        and not row.old_since
+    )
+    return known[known.index(next(later, row.since)) - 1]
 
 
 def findings(folder: Path, row: Default, dotted: str, pin: str, arguments: Mapping[str, object]) -> list[Finding]:

@@ -27,8 +27,8 @@ Usable = Callable[[str], "tuple[str, ...]"]
 class Drift(NamedTuple):
     """A default that changed between the oldest and the newest release in use, and matters here.
 
-    `old` and `new`: the values in words. `can_be_stated`: every release in use takes the argument. `is_taken`: the
-    newest of them does.
+    `old` and `new`: the values in words. `can_be_stated`: every release that is allowed takes the argument.
+    `is_taken`: the newest of those that the code runs with does.
     """
 
     row: Default
@@ -95,7 +95,8 @@ def _drift(row: Default, dotted: str, known: Choices, usable: Usable) -> Drift |
     first, last, new = (_default(row, dotted, {**newest, row.package: v}) for v in (releases[0], before, releases[-1]))
     if not row.body and (first == new or None in (row.old or last, row.new or new)):
         return None
-    stated = bool(row.inside) or all(_takes(row, dotted, {**newest, row.package: v}) for v in releases)
+    every = known[row.package].releases  # what the advice meets, whatever else of the file does not run there
+    stated = bool(row.inside) or all(_takes(row, dotted, {**newest, row.package: v}) for v in every)
     taken = stated or _takes(row, dotted, {**newest, row.package: releases[-1]})
     return Drift(row, row.old or last or "", row.new or new or "", stated and not row.given, taken and not row.given)
 

@@ -13,6 +13,7 @@ from functools import partial
 from trl_lint.checks.drift._calls import accepts, arguments, known_calls
 from trl_lint.checks.drift.name_not_in_release import imported_names
 from trl_lint.knowledge.api import resolve
+from trl_lint.knowledge.histories import releases as released
 from trl_lint.knowledge.presence import ChangePoints, Lookup, intervals, points_of_name, points_of_parameter
 from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT
@@ -30,8 +31,14 @@ def runnable(module: PythonModule, known: Choices, project: Project, package: st
     table, releases = _known_runnable(module), known[package].releases
     key = package, releases[0], releases[-1], len(releases)
     if key not in table:
-        table[key] = _runnable(module, known, project, package)
+        table[key] = _runnable(module, known, project, package, releases)
     return table[key]
+
+
+def last_that_runs(module: PythonModule, known: Choices, project: Project, package: str) -> str:
+    """The newest of all known releases of a package that the whole file runs with as it is; "" where none does."""
+    every = _runnable(module, known, project, package, released(package))
+    return every[-1] if every else ""
 
 
 @per_module
@@ -40,8 +47,9 @@ def _known_runnable(module: PythonModule) -> dict[tuple[str, str, str, int], tup
     return {}
 
 
-def _runnable(module: PythonModule, known: Choices, project: Project, package: str) -> tuple[str, ...]:
-    left = known[package].releases
+def _runnable(
+    module: PythonModule, known: Choices, project: Project, package: str, left: tuple[str, ...]
+) -> tuple[str, ...]:
 
     def is_set_apart(node: ast.AST) -> bool:
         return is_guarded(module, node) or any(one.package == package for one in demands_at(module, node, project))

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from trl_lint.project.documents import Document
     from trl_lint.project.launches import Launch
 
+PIN = "; pin "
+
 
 class Use(NamedTuple):
     """A dotted name of a package, the node that needs it, and the node that is to be marked."""
@@ -143,6 +145,14 @@ class NameNotInRelease(Rule):
         home, _, last = use.dotted.rpartition(".")
         target = target_of(home, last, known[package])
         message = word(gone, use, verdict, target)
+        if PIN in message:
+            from trl_lint.checks.drift._runnable import last_that_runs
+
+            # The new place may be of no use to what the file passes, or to what else it imports.
+            said, _, rest = message.partition(PIN)
+            last = last_that_runs(module, known, project, package)
+            pin = f"{PIN}{package}<{next_release(package, last)}" if last else ""
+            message = said + pin + rest[len(rest.partition(" (")[0]) :]
         chosen = known[package]
         fix = (
             edit_import(use.node, use.dotted, chosen, module, project)
@@ -331,7 +341,7 @@ def announced_successor(home: str, name: str, version: str) -> str:
     if positions(package)[between[-1]] > positions(package)[version]:
         return f"it moves to `{moved}` in {package} {between[0]}"
     gone = next_release(package, between[-1])
-    return f"it moved to `{moved}`, and {package} {gone} removed that as well; pin {package}<{gone}"
+    return f"it moved to `{moved}`, and {package} {gone} removed that as well{PIN}{package}<{gone}"
 
 
 rule = NameNotInRelease()
