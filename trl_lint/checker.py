@@ -239,7 +239,7 @@ class Checker:
         return is_concerned or is_configured
 
     def _check_module(self, source: Source, active: set[Rule], is_configured: bool) -> None:
-        from trl_lint.python.module import PythonModule
+        from trl_lint.python.module import PythonModule, repeated_keywords
 
         refuse_large(len(source.text))
         project = self.project(source.path)
@@ -253,6 +253,9 @@ class Checker:
                 return
             raise SourceError(error.message, source.file_offset(error.offset)) from None
         module.project = ref(project)
+        for keyword in repeated_keywords(module):  # the compiler refuses them, and not the grammar
+            place = source.file_offset(module.span(keyword)[0])
+            self._report_unparsed(source.path, f"keyword argument repeated: {keyword.arg}", place)
         self._module = module
         for rule, call in self._triage.candidates(module, active):
             site = Site(call, module, project)

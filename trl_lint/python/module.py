@@ -299,6 +299,18 @@ def tree_of(source: Source) -> ast.Module:
     return known if known is not None and source.text is source.file.text else parse(source.text)
 
 
+def repeated_keywords(module: PythonModule) -> Iterator[ast.keyword]:
+    """The first keyword of each call or class that was given before: Python compiles no such file."""
+    given = [node.keywords for node in module.calls] + [node.keywords for node in module.classes]
+    for keywords in given:
+        seen: set[str | None] = {None}
+        for keyword in keywords:
+            if keyword.arg in seen and keyword.arg is not None:
+                yield keyword
+                break
+            seen.add(keyword.arg)
+
+
 def _refuses(definition: FunctionNode | ast.ClassDef) -> bool:
     """Whether all that stands in a class or a function is `pass`, `...`, a text, a `raise`, or such a method."""
     return all(
