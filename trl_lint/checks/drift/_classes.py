@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
+from collections.abc import Iterator
 
 from trl_lint import budget
 from trl_lint.memos import per_module
@@ -165,3 +166,26 @@ def _names_in(cls: ast.ClassDef, module: PythonModule) -> set[str]:
 
 def _decorators(cls: ast.ClassDef) -> list[str]:
     return [key_of(d.func if isinstance(d, ast.Call) else d).rpartition(".")[2] for d in cls.decorator_list]
+
+
+class Use(NamedTuple):
+    """A dotted name of a package, the node that needs it, and the node that is to be marked."""
+
+    dotted: str
+    node: ast.AST
+    place: ast.AST
+
+
+def imported_names(module: PythonModule) -> Iterator[Use]:
+    """What the import statements of the module name, of the packages whose releases are known."""
+    for node in module.imports:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if "." in alias.name and alias.name.partition(".")[0] in PACKAGES:
+                    yield Use(alias.name, node, alias)
+        elif not node.level and node.module and node.module.partition(".")[0] in PACKAGES:
+            for alias in node.names:
+                if alias.name != "*":
+                    yield Use(f"{node.module}.{alias.name}", node, alias)
+                elif "." in node.module:
+                    yield Use(node.module, node, alias)

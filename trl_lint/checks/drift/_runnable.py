@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from trl_lint.checks.drift._calls import accepts, arguments, known_calls
-from trl_lint.checks.drift.name_not_in_release import imported_names
+from trl_lint.checks.drift._classes import imported_names
 from trl_lint.knowledge.api import resolve
 from trl_lint.knowledge.histories import releases as released
 from trl_lint.knowledge.presence import ChangePoints, Lookup, intervals, points_of_name, points_of_parameter

@@ -17,10 +17,9 @@ from trl_lint.checks.drift._calls import (
     parameter,
     signature_of,
 )
-from trl_lint.checks.drift._classes import Argument, Callee
+from trl_lint.checks.drift._classes import Argument, Callee, imported_names
 from trl_lint.checks.drift._past import Elsewhere, Past
 from trl_lint.checks.drift._wording import sentence
-from trl_lint.checks.drift.name_not_in_release import imported_names
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import basis_of
 from trl_lint.finding import Finding, Fix, Location

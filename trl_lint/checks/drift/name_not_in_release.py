@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from trl_lint.checks.drift._classes import root_of
+from trl_lint.checks.drift._classes import Use, imported_names, root_of
 from trl_lint.checks.drift._members import gone_members
+from trl_lint.checks.drift._runnable import last_that_runs
 from trl_lint.checks.drift._wording import did_you_mean, next_release, sentence
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, Verdict, judge
@@ -21,21 +22,12 @@ from trl_lint.project import Project
 from trl_lint.project.stack import PACKAGES, Choices, choices_at
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded
-from trl_lint.records import NamedTuple
 
 if TYPE_CHECKING:
     from trl_lint.project.documents import Document
     from trl_lint.project.launches import Launch
 
 PIN = "; pin "
-
-
-class Use(NamedTuple):
-    """A dotted name of a package, the node that needs it, and the node that is to be marked."""
-
-    dotted: str
-    node: ast.AST
-    place: ast.AST
 
 
 class NameNotInRelease(Rule):
@@ -146,8 +138,6 @@ class NameNotInRelease(Rule):
         target = target_of(home, last, known[package])
         message = word(gone, use, verdict, target)
         if PIN in message:
-            from trl_lint.checks.drift._runnable import last_that_runs
-
             # The new place may be of no use to what the file passes, or to what else it imports.
             said, _, rest = message.partition(PIN)
             last = last_that_runs(module, known, project, package)
@@ -187,21 +177,6 @@ def _missing_part(dotted: str, versions: dict[str, str]) -> tuple[str, str]:
         if resolve(".".join(parts[: count + 1]), versions) is ABSENT:
             return ".".join(parts[:count]), parts[count]
     return dotted.rpartition(".")[0], parts[-1]
-
-
-def imported_names(module: PythonModule) -> Iterator[Use]:
-    """What the import statements of the module name, of the packages whose releases are known."""
-    for node in module.imports:
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                if "." in alias.name and alias.name.partition(".")[0] in PACKAGES:
-                    yield Use(alias.name, node, alias)
-        elif not node.level and node.module and node.module.partition(".")[0] in PACKAGES:
-            for alias in node.names:
-                if alias.name != "*":
-                    yield Use(f"{node.module}.{alias.name}", node, alias)
-                elif "." in node.module:
-                    yield Use(node.module, node, alias)
 
 
 def module_location(module: PythonModule, node: ast.ImportFrom) -> Location:
