@@ -32,8 +32,20 @@ STAND_INS = [
         "--mode sft,dpo",
     ),
     *("--mode sft,dpo", "--mode 'sft|dpo'", "--lr ?", "--phase __N__"),
+    *("--mode [sft|dpo]", "--mode [sft]", "--phase [num-phases]", "--phase [n]", "--mode [sft | dpo] --phase [n]"),
 ]
-WRONG = ["--phase two", "--phase 1.5", "--lr fast", "--mode ppo", "--mode sft/ppo", "--sharding FULLY", "--sharding N"]
+WRONG = [
+    "--phase two",
+    "--phase 1.5",
+    "--lr fast",
+    "--mode ppo",
+    "--mode sft/ppo",
+    "--sharding FULLY",
+    "--sharding N",
+    "--phase [1]",
+    "--phase [1,2]",
+    "--mode '[\"sft\"]'",
+]
 
 
 def told(folder: Path, name: str, text: str) -> list[str]:
@@ -60,3 +72,11 @@ def test_a_word_that_is_a_wrong_value(tmp_path: Path, words: str):
 @pytest.mark.parametrize("words", ["--phase N", "--lr LR", "--mode MODE"])
 def test_a_script_shows_nothing(tmp_path: Path, words: str):
     assert told(tmp_path, "run.sh", f"python train.py {words}\n") == ["TRL402"]
+
+
+@pytest.mark.parametrize("words", ["--mode [sft|dpo]", "--phase [num-phases]", "--phase [n] --mode [sft|dpo]"])
+def test_a_synopsis_in_a_docstring(tmp_path: Path, words: str):
+    usage = f'"""\nUsage:\npython train.py {words}\n"""\n'
+    (tmp_path / "train.py").write_text(usage + TRAIN)
+    report = check([str(tmp_path)], Settings(str(tmp_path)))
+    assert [finding.code for finding in report.findings if finding.code == "TRL402"] == []

@@ -7,6 +7,8 @@ from trl_lint.regexes import regex
 # A mark has no other meaning where a value is expected.
 _MARKED = regex(r"[$<>{}%]|\A__.*__\Z|\A@\w+@\Z|\A(?i:your)[ _-]")
 _CAPITALS = regex(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*\Z")
+# A synopsis: `[num-gpus]`, and `[single` of `[single|pairwise]`, which a shell cuts at the bar.
+_SYNOPSIS = regex(r"\[[A-Za-z][\w .|-]*\]?\Z")
 # Words that say so themselves.
 _TELLING = regex(
     r"\A(?:TODO|TBD|FIXME|XXX+|(?:.*_)?(?:PLACEHOLDER|HERE)|(?:CHANGE|FILL|REPLACE|INSERT|YOUR|MY)(?:_?ME)?(?:_.*)?)\Z"
@@ -19,8 +21,10 @@ def is_marked(text: str) -> bool:
 
 
 def is_shown(text: str) -> bool:
-    """Whether a word that a page shows stands for a value: `N`, `n`, `NUM_STEPS`, `K1`, `...`, or one with marks."""
-    is_word = _CAPITALS.match(text) is not None or (len(text) == 1 and text.isalpha())
+    """Whether a word that a page shows stands for a value: `N`, `NUM_STEPS`, `K1`, `[n]`, `...`, or one with marks."""
+    is_word = (
+        _CAPITALS.match(text) is not None or _SYNOPSIS.match(text) is not None or (len(text) == 1 and text.isalpha())
+    )
     return is_word or is_marked(text) or _TELLING.match(text) is not None or text.strip("._-?") in ("", "\u2026")
 
 
