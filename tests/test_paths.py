@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from trl_lint.paths import is_retired
+from trl_lint import tracked
+from trl_lint.paths import is_retired, is_test_file
 
 
 @pytest.mark.parametrize(
@@ -50,3 +53,30 @@ def test_folders_kept_for_the_record(path: str, is_so: bool):
 
 def test_a_folder_above_the_project_says_nothing():
     assert not is_retired("/home/me/old/project/train.py", "/home/me/old/project")
+
+
+@pytest.mark.parametrize(
+    ("folder", "is_repository", "expected"),
+    [
+        ("tests/project", True, False),  # somebody's folder of checkouts
+        ("tests", False, False),
+        ("project/tests", False, True),
+        ("testing/a/b", True, False),
+        ("project", True, False),
+    ],
+)
+def test_what_lies_above_a_project_makes_no_tests_of_its_files(
+    folder: str, is_repository: bool, expected: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    place = tmp_path / folder
+    place.mkdir(parents=True)
+    if is_repository:
+        (place / ".git").mkdir()
+    elif expected:
+        monkeypatch.chdir(place.parent)
+    else:
+        monkeypatch.chdir(place)
+    tracked.forget()
+    assert is_test_file(str(place / "train.py")) is expected
+    assert is_test_file(str(place / "test_train.py")) and is_test_file(str(place / "tests" / "train.py"))
+    assert is_test_file("tests/train.py")

@@ -34,8 +34,17 @@ _FEW = 16  # patterns that are asked one by one
 
 
 def is_test_file(path: str) -> bool:
-    """Whether a Python file is a test, by its name or the folder it is in."""
-    return _TEST_FILE.search(_slashes(path)) is not None
+    """Whether a Python file is a test, by its name or the folder it is in.
+
+    The folders count from its repository, or from the current folder: somebody's `~/tests/` holds no tests.
+    """
+    if _TEST_FILE.search(_slashes(path)) is None:
+        return False
+    if not os.path.isabs(path):
+        return True
+    folder, here = os.path.dirname(path), os.getcwd()
+    root = repository_around(folder) or (here if is_below(folder, here) else "")
+    return not root or _TEST_FILE.search(relative_to(path, root)) is not None
 
 
 @lru_cache(maxsize=1024)
