@@ -22,12 +22,14 @@ from trl_lint.project import Project
 from trl_lint.project.stack import PACKAGES, Choices, choices_at
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded
+from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from trl_lint.project.documents import Document
     from trl_lint.project.launches import Launch
 
 PIN = "; pin "
+_PIN = regex(rf"{PIN}[\w.<-]*\w")
 
 
 class NameNotInRelease(Rule):
@@ -139,10 +141,9 @@ class NameNotInRelease(Rule):
         message = word(gone, use, verdict, target)
         if PIN in message:
             # The new place may be of no use to what the file passes, or to what else it imports.
-            said, _, rest = message.partition(PIN)
             last = last_that_runs(module, known, project, package)
             pin = f"{PIN}{package}<{next_release(package, last)}" if last else ""
-            message = said + pin + rest[len(rest.partition(" (")[0]) :]
+            message = _PIN.sub(pin, message, 1)
         chosen = known[package]
         fix = (
             edit_import(use.node, use.dotted, chosen, module, project)

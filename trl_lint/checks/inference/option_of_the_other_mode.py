@@ -53,6 +53,8 @@ class OptionOfTheOtherMode(Rule):
             said = config.given_setting(what)
             if not isinstance(said, Setting) or said.location is None or said.value is None:
                 continue
+            if run.launch.subcommand in (config.held(what) or held).read_by:
+                continue  # the command is the one that starts the server
             idle = partial(_is_idle, run, what)
             verdict = judge_releases(chosen, idle, Level(self, run.launch.is_documentation))
             if verdict is not None:
