@@ -157,7 +157,10 @@ PLACES = {
     ),
     "a compose file": ("compose.yaml", "services:\n  a:\n    env_file: {}\n    command: " + SFT + "\n"),
     "a page": ("README.md", "```bash\n" + SFT + " --config {}\n```\n"),
-    "a log": ("train.log", '  File "{}", line 1, in <module>\nKeyError: 1\n'),
+    "a log": (
+        "train.log",
+        'Traceback (most recent call last):\n  File "{}", line 1, in <module>\n    x[1]\nKeyError: 1\n',
+    ),
     "an ignore file": (".gitignore", "{}\n"),
     "a repository elsewhere": (".git", "gitdir: {}\n"),
 }
@@ -178,6 +181,8 @@ def test_a_repository_opens_none(
         (folder / "train.py").write_text('from trl import SFTConfig\nSFTConfig(output_dir="o")\n')
     path.write_text(text.replace("{}", target))
     monkeypatch.chdir(folder)
-    arguments = ["diagnose", "--no-cache", name] if name.endswith(".log") else ["--no-cache", "-j1", "."]
+    arguments = ["diagnose", name] if name.endswith(".log") else ["--no-cache", "-j1", "."]
     assert main(arguments) in (0, 1, 2)
-    assert [path for path in asked if "evil" in path or path.rpartition("/")[2] == "CON"] == []
+    away = [path for path in asked if not path.startswith(f"{folder}/")]  # a log is compared with files of the checkout
+    assert [path for path in away if "evil" in path] == []
+    assert [path for path in asked if path.rpartition("/")[2] == "CON"] == []

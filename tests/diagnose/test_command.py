@@ -164,12 +164,13 @@ def test_the_folder_whose_code_the_log_quotes_is_looked_at(
         ("train.py", f"\n{SCRIPT}"),  # another line
         ("other.py", SCRIPT),
         ("train.py", ""),
+        ("deep/a/b/c/d/e/train.py", SCRIPT),
     ],
 )
 def test_a_folder_that_only_looks_alike_is_not_looked_at(
     name: str, script: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    (folder / "here").mkdir()
+    (folder / "here" / name).parent.mkdir(parents=True)
     (folder / "here" / name).write_text(script)
     monkeypatch.chdir(folder / "here")
     assert main(["diagnose", "../run.log"]) == 0
@@ -180,3 +181,9 @@ def test_only_what_a_cause_says_itself_keeps_it_from_coming_back(folder: Path, c
     error = "OSError: [Errno 28] No space left on device"
     (folder / "full.log").write_text(f"Traceback (most recent call last):\n{error}\n")
     assert "checkpoints so often" not in str(run_json(capsys, "full.log"))
+
+
+def test_a_line_that_no_file_has_is_looked_for_nowhere(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(folder / "project")
+    (folder / "odd.log").write_text(LOG.replace("line 3", f"line {10**30}"))
+    assert main(["diagnose", "../odd.log"]) in (0, 1)

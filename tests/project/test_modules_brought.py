@@ -25,6 +25,13 @@ PATCHED = {
     "in a function": ("from common import load\n", {"common.py": LAZY}),
     "in a function, by the module": ("import common\n", {"common.py": LAZY}),
     "in a function of a function": ("from common import load\n", {"common.py": THROUGH}),
+    "five functions deep": (
+        "from common import f0\n",
+        {
+            "common.py": "".join(f"def f{n}():\n    return f{n + 1}()\n" for n in range(5))
+            + "def f5():\n    import unsloth\n"
+        },
+    ),
     "in a class": ("from common import L\n", {"common.py": "class L:\n    def f(self):\n        import unsloth\n"}),
     "a package": ("from lib.load import load\n", {"lib/load.py": LAZY, "lib/__init__.py": ""}),
     "handed on by a package": (
@@ -81,3 +88,12 @@ def test_a_helper_that_does_not_patch(tmp_path: Path, case: str):
 def test_a_helper_of_many_files_is_followed_in_little_time(tmp_path: Path):
     files = {f"m{n}.py": "".join(f"import m{k}  # unsloth\n" for k in range(30)) for n in range(30)}
     assert codes(tmp_path, project("import m0\n", files)) == ["TRL301"]
+
+
+def test_where_the_search_ends_is_said(tmp_path: Path):
+    chain = {f"m{n}.py": f"import m{n + 1}  # unsloth\n" for n in range(7)} | {"m7.py": TOP}
+    for name, text in {**chain, "train.py": "import m0\n" + SFT}.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "requirements.txt").write_text("trl==1.16.0\n")
+    notices = [notice.message for notice in check([str(tmp_path)], Settings()).notices]
+    assert any("imports were not asked for unsloth" in message for message in notices), notices

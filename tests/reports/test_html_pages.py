@@ -174,3 +174,10 @@ def test_nothing_passes_that_was_not_understood(
     for form in ("badge", "junit", "html", "full"):
         main(["check", ".", "-n", "--output-format", form])
         assert (badge if form == "badge" else said) in "".join(capsys.readouterr()), form
+
+
+def test_a_baseline_that_hides_findings_is_no_pass(project: Path, capsys: pytest.CaptureFixture[str]):
+    main(["check", ".", "-n", "--write-baseline"])
+    capsys.readouterr()
+    main(["check", ".", "-n", "--baseline", "trl-lint-baseline.json", "--output-format", "badge"])
+    assert json.loads(capsys.readouterr().out)["message"] == "nothing found"

@@ -60,24 +60,30 @@ def _quotes_this_folder(log: Log) -> bool:
 
     failure = first_failure(log)
     frames = failure.frames if failure is not None else ()
-    return any(_stands_here(frame) for frame in frames)
+    lines: dict[str, list[str]] = {}
+    return any(_stands_here(frame, lines) for frame in frames)
 
 
-def _stands_here(frame: Frame) -> bool:
-    from trl_lint.project import CONTEXT_FILE_BYTES
-
-    parts = frame.path.replace("\\", "/").split("/")
+def _stands_here(frame: Frame, lines: dict[str, list[str]]) -> bool:
+    """Whether the code of a frame is that of its line in a file here. `lines`: what was read of files so far."""
+    # A drive would lead out of the folder on Windows, whatever stands before it.
+    parts = [part for part in frame.path.replace("\\", "/").split("/") if part and not part.endswith(":")]
     if not frame.code.strip() or ".." in parts or "site-packages" in parts:
         return False
-    for count in range(1, min(len(parts), _DEPTH) + 1):
-        path = os.path.join(os.getcwd(), *parts[-count:])
-        if not tracked.is_file(path) or tracked.is_larger(path, CONTEXT_FILE_BYTES):
-            continue
-        with contextlib.suppress(OSError, UnicodeDecodeError):
-            lines = tracked.read_text(path).split("\n", frame.line)
-            if 0 < frame.line <= len(lines) and lines[frame.line - 1].strip() == frame.code.strip():
-                return True
-    return False
+    paths = (os.path.join(os.getcwd(), *parts[-count:]) for count in range(1, min(len(parts), _DEPTH) + 1))
+    return any(frame.code.strip() == _line(path, frame.line, lines) for path in paths)
+
+
+def _line(path: str, number: int, lines: dict[str, list[str]]) -> str:
+    """A line of a file without its indent, "" where there is none."""
+    from trl_lint.project import CONTEXT_FILE_BYTES
+
+    if path not in lines:
+        lines[path] = []
+        if tracked.is_file(path) and not tracked.is_larger(path, CONTEXT_FILE_BYTES):
+            with contextlib.suppress(OSError):
+                lines[path] = tracked.read_text(path).split("\n")
+    return lines[path][number - 1].strip() if 0 < number <= len(lines[path]) else ""
 
 
 def _write(found: Diagnosis, log: Log, args: argparse.Namespace, notice: str) -> None:

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 
+from trl_lint import budget
 from trl_lint.memos import per_module, per_project
 from trl_lint.project import Project
 from trl_lint.project.modules import known_file
@@ -55,10 +56,14 @@ def _is_brought(package: str, path: str, names: frozenset[str], steps: int, proj
         importing = _importing(module, package)
         if None in importing or (importing and "*" in names) or not names.isdisjoint(importing):
             return True
-        at_once = [one for one in module.imports if steps and _definition(one, module) is None]
+        at_once = [one for one in module.imports if _definition(one, module) is None]
         handed_on = (
             (other, names if "*" in taken else taken & names) for other, taken in _imports(module, at_once, project)
         )
+        if not steps:
+            if next(handed_on, None) is not None:
+                budget.note(path, f"{_STEPS + 1} modules from a script, its imports were not asked for {package}")
+            return False
         return any(_is_brought(package, other, left, steps - 1, project) for other, left in handed_on)
     return False
 
@@ -68,8 +73,14 @@ def _importing(module: PythonModule, package: str) -> frozenset[str | None]:
     """The functions and classes that import a package or call one that does, None for the module itself."""
     statements = [one for one in module.imports if package in _packages(one)]
     found = {_definition(statement, module) for statement in statements}
-    for _ in range(_STEPS if found else 0):
-        found |= {_definition(call, module) for call in module.calls if key_of(call.func) in found}
+    callers: dict[str, set[str | None]] = {}
+    for call in module.calls if found else ():
+        callers.setdefault(key_of(call.func), set()).add(_definition(call, module))
+    waiting = list(found)
+    while waiting:
+        for caller in callers.get(waiting.pop() or "", set()) - found:
+            found.add(caller)
+            waiting.append(caller)
     return frozenset(found)
 
 

@@ -182,6 +182,11 @@ def summary(report: Report) -> str:
     return "".join(line + "\n" for line in lines)
 
 
+def is_all_clear(report: Report) -> bool:
+    """Whether nothing was found where all was understood, and nothing was left out."""
+    return report.coverage.is_complete and not (report.findings or report.notices or report.in_baseline)
+
+
 def nothing_found(report: Report) -> str:
     """That nothing was found, and in how much."""
     coverage = report.coverage
@@ -189,7 +194,7 @@ def nothing_found(report: Report) -> str:
     if coverage.is_counted and not (coverage.is_concerned or report.findings or report.notices):
         return f"Nothing to check: no file here trains or configures anything ({files or 'no file'} looked at)."
     number = ", ".join(filter(None, [files, coverage.understood, _release(report)]))
-    if coverage.is_complete and not (report.findings or report.notices or report.in_baseline):
+    if is_all_clear(report):
         return f"All checks passed! {number}."
     judged = " in what was judged" if report.notices else ""
     above = f"; see {counted(len(report.notices), 'note')} above" if report.notices else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TextIO
 
 from trl_lint.finding import levels
-from trl_lint.reports import Report
+from trl_lint.reports import Report, is_all_clear
 from trl_lint.reports.log_safe import dump_json
 
 
@@ -18,6 +18,9 @@ def write(report: Report, stream: TextIO) -> None:
     elif not findings and not report.coverage.is_concerned:
         message, color = "nothing to check", "lightgrey"
     elif not findings:
-        is_whole = report.coverage.is_complete and not report.notices
-        message, color = ("passing", "brightgreen") if is_whole else ("nothing found", "green")
+        message, color = (
+            ("passing", "brightgreen")
+            if is_all_clear(report._replace(findings=findings))
+            else ("nothing found", "green")
+        )
     dump_json({"schemaVersion": 1, "label": "trl-lint", "message": message, "color": color}, stream)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -22,14 +22,14 @@ from trl_lint.project import Project
 from trl_lint.project.stack import PACKAGES, Choices, choices_at
 from trl_lint.python.module import PythonModule
 from trl_lint.python.version_guards import is_guarded
-from trl_lint.regexes import regex
 
 if TYPE_CHECKING:
     from trl_lint.project.documents import Document
     from trl_lint.project.launches import Launch
 
-PIN = "; pin "
-_PIN = regex(rf"{PIN}[\w.<-]*\w")
+
+# The newest release with which the whole file runs, "" if there is none; None for a file that is no Python.
+LastRun = Callable[[], str] | None
 
 
 class NameNotInRelease(Rule):
@@ -81,7 +81,7 @@ class NameNotInRelease(Rule):
             home, _, last = dotted.rpartition(".")
             yield self.finding(
                 document.source.location(value.start, value.end),
-                word(gone, Use(dotted, node, node), verdict, target_of(home, last, chosen)),
+                word(gone, Use(dotted, node, node), verdict, target_of(home, last, chosen), None),
                 severity=verdict.severity,
                 related=verdict.related,
                 fix=edit_named(value, dotted, chosen, document),
@@ -138,12 +138,7 @@ class NameNotInRelease(Rule):
 
         home, _, last = use.dotted.rpartition(".")
         target = target_of(home, last, known[package])
-        message = word(gone, use, verdict, target)
-        if PIN in message:
-            # The new place may be of no use to what the file passes, or to what else it imports.
-            last = last_that_runs(module, known, project, package)
-            pin = f"{PIN}{package}<{next_release(package, last)}" if last else ""
-            message = _PIN.sub(pin, message, 1)
+        message = word(gone, use, verdict, target, partial(last_that_runs, module, known, project, package))
         chosen = known[package]
         fix = (
             edit_import(use.node, use.dotted, chosen, module, project)
@@ -238,7 +233,7 @@ def is_assigned(module: PythonModule, dotted: str) -> bool:
     return any(isinstance(node.ctx, ast.Store) and node.attr == last for node in module.of(ast.Attribute))
 
 
-def word(gone: tuple[str, str], use: Use, verdict: Verdict, target: str) -> str:
+def word(gone: tuple[str, str], use: Use, verdict: Verdict, target: str, last_run: LastRun) -> str:
     """Say since when something is missing, and where it is now: in `target`, if the same object is known to be."""
     home, name = gone
     package = home.partition(".")[0]
@@ -251,7 +246,7 @@ def word(gone: tuple[str, str], use: Use, verdict: Verdict, target: str) -> str:
         there = f"; older releases have it in `{old[0]}`" if old and old[0] != home else ""
         return sentence(f"{what} before {package} {came}", f"raise the lower bound to {came}{there}", verdict.basis)
     older = [v for v in had if positions(package)[v] < positions(package)[verdict.version]]
-    remedy = _remedy(gone, use, verdict.version, target)
+    remedy = _remedy(gone, use, verdict.version, target, last_run)
     if older:
         what = f"the module `{home}.{name}`" if is_module else f"`{name}` from `{home}`"
         return sentence(f"{package} {next_release(package, older[-1])} removed {what}", remedy, verdict.basis)
@@ -269,18 +264,18 @@ def _listed_until(home: str, name: str, version: str) -> str:
     return changes[-1].version if len(changes) > 1 and changes[-1].value is None else ""
 
 
-def _remedy(gone: tuple[str, str], use: Use, version: str, target: str) -> str:
+def _remedy(gone: tuple[str, str], use: Use, version: str, target: str, last_run: LastRun) -> str:
     """What to do about a name that is not where it was: "" where nobody knows."""
     from trl_lint.knowledge.remedies import with_own_of_name
 
     home, name = gone
-    said, versions = _recorded_remedy(gone, use, version, target), {home.partition(".")[0]: version}
+    said, versions = _recorded_remedy(gone, use, version, target, last_run), {home.partition(".")[0]: version}
     last = use.dotted.rpartition(".")[2]
     said = with_own_of_name(said, home, last, versions)
     return said if last == name else with_own_of_name(said, home, name, versions)
 
 
-def _recorded_remedy(gone: tuple[str, str], use: Use, version: str, target: str) -> str:
+def _recorded_remedy(gone: tuple[str, str], use: Use, version: str, target: str, last_run: LastRun) -> str:
     home, name = gone
     package = home.partition(".")[0]
     last = use.dotted.rpartition(".")[2]
@@ -294,12 +289,12 @@ def _recorded_remedy(gone: tuple[str, str], use: Use, version: str, target: str)
         return found
     if moved and moved[0] != home:
         return f"it is in `{moved[0]}` now"
-    if successor := announced_successor(home, name, version):
+    if successor := announced_successor(home, name, version, last_run):
         return successor
     return "" if releases_with(f"{home}.{name}") else did_you_mean(name, names_in(home, version))
 
 
-def announced_successor(home: str, name: str, version: str) -> str:
+def announced_successor(home: str, name: str, version: str, last_run: LastRun) -> str:
     """A clause about where a class or function said that it would go, and whether that is still there."""
     package = home.partition(".")[0]
     kept = [change.value for change in name_timeline(home, name) if change.value is not None]
@@ -317,7 +312,11 @@ def announced_successor(home: str, name: str, version: str) -> str:
     if positions(package)[between[-1]] > positions(package)[version]:
         return f"it moves to `{moved}` in {package} {between[0]}"
     gone = next_release(package, between[-1])
-    return f"it moved to `{moved}`, and {package} {gone} removed that as well{PIN}{package}<{gone}"
+    last = (
+        between[-1] if last_run is None else last_run()
+    )  # the new place may be of no use to what the file passes, or to what else it imports
+    pin = f"; pin {package}<{next_release(package, last)}" if last else ""
+    return f"it moved to `{moved}`, and {package} {gone} removed that as well{pin}"
 
 
 rule = NameNotInRelease()

@@ -156,7 +156,6 @@ Place = Literal["", "run", "server"]
 
 def engine_of(run: Run, what: str, release: str) -> Place:
     """The engine that certainly reads a setting of a run in a release of its framework; "" where there is none."""
-
     config, subcommand = run.config, run.launch.subcommand
     held, mode = config.held(what), config.held("engine_mode")
     if held is None or mode is None:

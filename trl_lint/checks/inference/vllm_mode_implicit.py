@@ -48,12 +48,13 @@ class VllmModeImplicit(Rule):
             return
         place = options[0].setting.location if options else servers[0].run.launch.location
         mode = run.arguments.shown("vllm_mode")
+        server = f'`{mode}: "server"`' if run.arguments.is_filled else f'`{mode}="server"`'
         what = f"`{options[0].name}` names a server" if options else "a server is started"
         related = tuple(server.run.launch.location._replace(message="the server") for server in servers if options)
         yield self.finding(
             place or run.launch.location,
             f"{what}, but it is not used, because `{mode}` is `colocate` by default and the trainer runs vLLM "
-            f"itself: set `{mode}{': ' if run.arguments.is_filled else '='}{chr(34)}server{chr(34)}` ({verdict.scope})",
+            f"itself: set {server} ({verdict.scope})",
             severity=verdict.severity,
             related=(*related, *_where(run), *verdict.related),
         )
