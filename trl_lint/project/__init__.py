@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from trl_lint.project.documents import Document
     from trl_lint.project.environment import Environment
     from trl_lint.project.folders import Folders
+    from trl_lint.project.launch import Launch
     from trl_lint.project.pins import Manifest
     from trl_lint.python.module import PythonModule
     from trl_lint.settings import Settings
@@ -82,6 +83,18 @@ class Project:
                 found = Environment(self.folders, path, self.settings.targets, own, found)
             self._environments[path] = found
         return found
+
+    def environment_of(self, launch: Launch) -> Environment:
+        """The environment of a command: that of the image it is typed in, where this installs anything; else that of
+        its script, or of the file it stands in.
+        """
+        from trl_lint.project.pins import IMAGE_KINDS, kind_of
+
+        place, script = launch.source.path, launch.script_path
+        if script is not None and kind_of(place) in IMAGE_KINDS:
+            image = self.manifest_around(place)
+            script = None if image is not None and (image.pins or image.links) else script
+        return self.environment(script or place)
 
     @cached_property
     def folders(self) -> Folders:

@@ -20,6 +20,11 @@ IMAGE_KINDS = SCOPED_KINDS | {"job"}
 LOCKS = ("uv-lock", "poetry-lock", "pylock", "script-lock", "pipfile-lock")
 
 _PINNED = " is pinned here"
+# What builds of one release for several machines are told apart by; the code, and what it requires, is the same.
+_PLATFORM = regex(
+    r"(?:cu\d|cuda|cpu|rocm|hip|xpu|hpu|npu|tpu|musa|mps|metal|pt\d|torch|cxx11|cxx|abi|computecanada|nv\d)",
+    re.IGNORECASE,
+)
 
 Kind = Literal["requirement", "constraint", "override", "lock", "extra", "group", "inert", "url", "command"]
 
@@ -96,8 +101,16 @@ class Pin(NamedTuple):
 
     @property
     def is_alone(self) -> bool:
-        """Whether it is installed without what it requires."""
-        return self.step is not None and self.step.alone
+        """Whether it is installed without what its release requires: told so, or built from other code by somebody else
+        (`vllm==0.10.1+gptoss`), which may require anything.
+        """
+        return (self.step is not None and self.step.alone) or self.is_other_build
+
+    @property
+    def is_other_build(self) -> bool:
+        """Whether its local label (PEP 440) names no platform, as in `torch==2.6.0+cu124`, but another version."""
+        label = self.specifier.partition("+")[2]
+        return bool(label) and _PLATFORM.match(label) is None
 
 
 # The pins of one run through a document: its path, the environment, and of a README the block.

@@ -78,7 +78,12 @@ def left_by_commands(environment: Environment) -> dict[str, Version]:
 
 def _wished(name: str, pins: Iterable[Pin]) -> Wish | None:
     package = resolve_pins(
-        name, [pin._replace(step=None) if not pin.is_alone else pin for pin in pins if pin.package == name]
+        name,
+        [
+            pin._replace(step=None) if pin.step is None or not pin.step.alone else pin
+            for pin in pins
+            if pin.package == name
+        ],
     )
     return wish_for(package) if package is not None else None
 

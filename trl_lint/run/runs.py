@@ -231,8 +231,8 @@ class Run:
 
     @cached_property
     def environment(self) -> Environment:
-        """The packages the run has: those of its script, else of the file with the command."""
-        return self.project.environment(self.launch.script_path or self.launch.source.path)
+        """The packages the run has."""
+        return self.project.environment_of(self.launch)
 
     @cached_property
     def choices(self) -> Choices:

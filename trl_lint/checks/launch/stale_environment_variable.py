@@ -46,7 +46,7 @@ class StaleEnvironmentVariable(Rule):
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
         if launch.command.errors:
             return
-        environment = project.environment(launch.script_path or launch.source.path)
+        environment = project.environment_of(launch)
         for setting in launch_settings(launch):
             is_own = partial(_is_own, launch=launch, project=project)
             finding = self.judged(

@@ -36,8 +36,8 @@ def read_conflict(provider: str, name: str, view: View) -> Conflict | None:
     other, package = view.package(provider), view.package(name)
     if other.source == "assumed":
         return None  # nothing limits the other package; TRL203 is about that
-    if any(pin.kind == "url" for pin in other.pins):
-        return None  # built from its source: what it requires may depend on where that is done
+    if any(pin.kind == "url" or pin.is_other_build for pin in other.pins):
+        return None  # built from other source: what it requires may depend on where that is done
     locked = other.source == package.source == "lock"
     # A target takes the place of the pins, and the package is installed where they stand.
     pins = package.pins or tuple(pin for pin in view.manifest.pins if pin.package == name)

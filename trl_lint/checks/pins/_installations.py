@@ -186,7 +186,7 @@ def _wish(name: str, pins: list[Pin]) -> Wish:
     wanted = any(pin.kind != "constraint" for pin in pins)
     specifier = ",".join(dict.fromkeys(pin.specifier for pin in pins if pin.specifier))
     unknown = Wish(name, specifier, extras, None, True, wanted, tuple(pins))
-    if any(pin.kind == "url" for pin in pins) or parse_specifier(specifier) is None:
+    if any(pin.kind == "url" or pin.is_other_build for pin in pins) or parse_specifier(specifier) is None:
         return unknown
     if not releases(name):
         # Nothing is known about the package, but an exact pin says all there is to say.
