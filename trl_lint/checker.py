@@ -271,6 +271,10 @@ class Checker:
         for counting in active.intersection(self._counting):
             work = partial(self._count_calls, counting, module, project)
             self._see(f"rule {counting.code}", source.path, work)
+        if self._counting and b".backward(" in source.file.data:
+            from trl_lint.checks.counted import seen_loops
+
+            self._see("counting", source.path, partial(seen_loops, module, project))
         self._module = None
         project.readings.let_go(module)
 

@@ -2,7 +2,7 @@
 
 A training command, a config or an argument object counts as understood where an option, a key or a keyword that nobody
 has ever heard of would be told. The rules that tell such names answer that (`Rule.knows_launch` and its kin), from the
-same readings as they judge by.
+same readings as they judge by. A training loop that is written by hand has no such names, and is never understood.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from trl_lint.finding import Location
 from trl_lint.records import NamedTuple
 from trl_lint.words import counted, listed
 
-What = Literal["command", "config", "object", "example"]
+What = Literal["command", "config", "object", "loop", "example"]
 Reason = Literal[
     "entry point is not known",
     "release is not known",
@@ -38,6 +38,7 @@ Reason = Literal[
     "its default is not recorded",
     "what the framework calls it is not known",
     "no command here starts this script",
+    "it is written by hand",
 ]
 
 NOT_KNOWN: Reason = "entry point is not known"
@@ -61,6 +62,7 @@ HIDDEN: Reason = "a part of the command is not known"
 NOT_PLAIN: Reason = "it is no plain value where it is set"
 NO_DEFAULT: Reason = "its default is not recorded"
 UNMAPPED: Reason = "what the framework calls it is not known"
+BY_HAND: Reason = "it is written by hand"  # of a training loop: it has no names that anybody could know
 NO_FLAG: tuple[Reason, ...] = (PARSER, NO_SCRIPT)  # where the words of the command are known all the same
 NOT_STARTED: Reason = "no command here starts this script"
 
@@ -70,6 +72,7 @@ _NOUNS: dict[What, tuple[str, str]] = {
     "command": ("training command", "command"),
     "config": ("config", "config"),
     "object": ("argument object", "object"),
+    "loop": ("training loop", "loop"),
     "example": ("command in documents", "command"),
 }
 EXAMPLE: What = "example"  # a training command that a document shows: judged, but nobody may start it
@@ -96,6 +99,7 @@ _CLAUSES: dict[Reason, str] = {
     NO_DEFAULT: "whose defaults are not recorded",
     UNMAPPED: "whose options are not known",
     NOT_STARTED: "which no command here starts",
+    BY_HAND: "which is written by hand",
 }
 _LEFT: dict[What, str] = {"command": "options", "config": "keys", "object": "keywords", "example": "options"}
 
@@ -214,8 +218,12 @@ class Coverage(NamedTuple):
 
 def sentence(entry: Entry) -> str:
     """``127 commands start `skyrl.train.main`, which is not known: their options were not checked``."""
-    _, noun = _NOUNS[entry.what]
+    full, noun = _NOUNS[entry.what]
     is_one = entry.number == 1
+    if entry.what == "loop":
+        verb, whose = ("is", "its") if is_one else ("are", "their")
+        start = f"{counted(entry.number, full)} {verb} written by hand in `{entry.entry}`"
+        return f"{start}: but for known mistakes, {whose} steps were not checked"
     verb = {"command": "starts" if is_one else "start"}.get(entry.what, "is a" if is_one else "are")
     assert entry.reason
     number = counted(entry.number, noun)

@@ -5,12 +5,14 @@ The rules that count answer that from their own readings; what stands here finds
 
 from __future__ import annotations
 
+import ast
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from trl_lint.checks.rule import Rule
 from trl_lint.coverage import (
+    BY_HAND,
     CUT,
     EXAMPLE,
     NO_FILE,
@@ -31,6 +33,7 @@ from trl_lint.paths import DOCUMENTS, is_test_file, without_root
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.launches import Launch
+from trl_lint.python.module import PythonModule
 from trl_lint.python.triage import may_configure
 from trl_lint.regexes import regex
 from trl_lint.run.linked_recipes import linked_recipe
@@ -154,6 +157,24 @@ def seen_document(document: Document, rules: Iterable[Rule], project: Project) -
         return None
     kind = os.path.basename(document.path) if document.kind == "other" else document.kind
     return seen("config", kind, NO_KEYS if answer is None else answer, Location(document.path, 0, 0))
+
+
+def seen_loops(module: PythonModule, project: Project) -> Iterator[Seen]:
+    """The training loops of a module that are written by hand: what goes backward and steps in one function."""
+    if is_test_file(module.path):
+        return
+    stepping = {module.function(call) for call in _methods(module, "step")}
+    entry = os.path.relpath(module.path, project.root).replace(os.sep, "/")
+    found: set[object] = set()
+    for call in _methods(module, "backward"):
+        function = module.function(call)
+        if function in stepping and function not in found:
+            found.add(function)
+            yield seen("loop", entry, BY_HAND, module.location(call.func))
+
+
+def _methods(module: PythonModule, name: str) -> list[ast.Call]:
+    return [call for call in module.calls if isinstance(call.func, ast.Attribute) and call.func.attr == name]
 
 
 def _first(answers: Iterable[Answer]) -> Answer:

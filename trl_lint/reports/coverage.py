@@ -49,9 +49,8 @@ def write_table(report: Report, stream: TextIO) -> None:
         cells = [text.ljust(width) for text, width in zip(texts, widths[1:], strict=True)]
         stream.write("  ".join([number.rjust(widths[0]), *cells, place]) + "\n")
     files = counted(report.coverage.files, "file")
-    stream.write(
-        f"{files}, {report.coverage.understood or 'without a training command, a config or an argument object'}.\n"
-    )
+    seen = report.coverage.understood or "without a training command, a config, an argument object or a loop"
+    stream.write(f"{files}, {seen}.\n")
 
 
 def _place(entry: Entry, report: Report) -> str:
