@@ -77,7 +77,7 @@ def other_own_config(own: Own, refused: Mapping[int, Fault], project: Project) -
     return f"`--config-name {name}` has every key that this command needs" if name else ""
 
 
-def word_release(run: VerlRun, override: Override, fault: Fault, tree: Tree, verdict: Verdict) -> str:
+def word_release(run: VerlRun, override: Override, fault: Fault, remedy: str, verdict: Verdict) -> str:
     """Say what Hydra refuses in the releases in use: since when they lack the key, and what to write."""
     name, key = config_name(run, verdict.version), override.key
     config = f"the config `{name}` of verl"
@@ -86,7 +86,6 @@ def word_release(run: VerlRun, override: Override, fault: Fault, tree: Tree, ver
     having = _releases_with(name, key)
     known = positions("verl")
     older = [version for version in having if known[version] < known[verdict.version]]
-    remedy = _release_remedy(run, key, tree, verdict.version)
     remedy = with_own_in(remedy, "key", name, key, {"verl": verdict.version})
     if older:
         gone = next_release("verl", older[-1])
@@ -96,7 +95,7 @@ def word_release(run: VerlRun, override: Override, fault: Fault, tree: Tree, ver
     return sentence(f"{config} has no key `{key}`{since}, and Hydra stops", remedy, verdict.basis)
 
 
-def _release_remedy(run: VerlRun, key: str, tree: Tree, version: str) -> str:
+def release_remedy(run: VerlRun, key: str, tree: Tree, version: str) -> str:
     successor = next((new for new in successors("verl", key) if find(tree, new) is not ABSENT), "")
     if successor:
         return f"use `{successor}`"

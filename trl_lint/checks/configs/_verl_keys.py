@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 
 from trl_lint.checks.rule import Rule
@@ -18,6 +18,7 @@ from trl_lint.project.modules import holds_module
 from trl_lint.records import NamedTuple
 from trl_lint.run.readers.hydra import Fault, Override, Tree, apply_all, copied
 from trl_lint.run.readers.verl import Own, VerlRun, config_name, place_of, read_run, tree_in_release
+from trl_lint.words import counted
 
 # How many refused keys of a command are compared with all others: who misspells more has another configuration.
 _MOST_ADVISED = 40
@@ -67,11 +68,31 @@ def _refused_by_own(own: Own, tree: Tree, project: Project) -> Iterator[tuple[in
     from trl_lint.checks.configs._verl_advice import other_own_config, own_remedy
 
     other = other_own_config(own, dict(faults), project) if any(fault == "override" for _, fault in faults) else ""
+    remedies: dict[int, str] = {}
     for count, (index, fault) in enumerate(faults):
-        remedy = other if fault == "override" else ""
+        remedies[index] = other if fault == "override" else ""
         if fault == "override" and not other and count < _MOST_ADVISED:
-            remedy = own_remedy(own.overrides[index].key, own, project)
-        yield index, fault, remedy
+            remedies[index] = own_remedy(own.overrides[index].key, own, project)
+    remedies = _one_misplaced(own.overrides, remedies)
+    yield from ((index, fault, remedies[index]) for index, fault in faults if index in remedies)
+
+
+def _one_misplaced(overrides: Sequence[Override], remedies: Mapping[int, str]) -> dict[int, str]:
+    """What to write for the refused overrides, by position, without those that one misplaced override leaves undone.
+
+    `a.b.model_engine=megatron` chooses nothing, and all keys that `model_engine=megatron` has are refused with it.
+    """
+    left = dict(remedies)
+    for index in remedies:
+        override = overrides[index]
+        choice = f"`{override.key.rpartition('.')[2]}={override.value}`"
+        waiting = [other for other in left if other != index and remedies[other] == f"{choice} has it"]
+        if waiting and "." in override.key:
+            number = counted(len(waiting), "other key")
+            left[index] = f"write {choice}, which has {number} that this command sets"
+            for other in waiting:
+                del left[other]
+    return left
 
 
 def _refused_in_releases(run: VerlRun, level: Level) -> Iterator[UnknownKey]:
@@ -80,18 +101,22 @@ def _refused_in_releases(run: VerlRun, level: Level) -> Iterator[UnknownKey]:
     newest = run.choices["verl"].newest
     faults_in = lru_cache(maxsize=None)(partial(_faults, run))
     now = faults_in(newest) or {}
-    for index, override in enumerate(run.overrides):
-        if index not in now:
-            continue
-        verdict = _judged(run, faults_in, index, level)
-        if verdict is None:
-            continue
-        tree = tree_in_release(config_name(run, newest), newest)
-        assert tree is not None
-        from trl_lint.checks.configs._verl_advice import word_release
-        from trl_lint.checks.configs._verl_fixes import edit_renamed
+    verdicts = {index: found for index in sorted(now) if (found := _judged(run, faults_in, index, level)) is not None}
+    if not verdicts:
+        return
+    from trl_lint.checks.configs._verl_advice import release_remedy, word_release
+    from trl_lint.checks.configs._verl_fixes import edit_renamed
 
-        message, place = word_release(run, override, now[index], tree, verdict), place_of(override, run.launch)
+    tree = tree_in_release(config_name(run, newest), newest)
+    assert tree is not None
+    advised = {
+        index: release_remedy(run, run.overrides[index].key, tree, verdict.version) if now[index] == "override" else ""
+        for index, verdict in verdicts.items()
+    }
+    for index, remedy in _one_misplaced(run.overrides, advised).items():
+        override, verdict = run.overrides[index], verdicts[index]
+        message = word_release(run, override, now[index], remedy, verdict)
+        place = place_of(override, run.launch)
         fix = edit_renamed(override, run) if now[index] == "override" else None
         yield UnknownKey(place, message, verdict.severity, verdict.related, override, now[index], fix)
 

@@ -38,11 +38,12 @@ def concerns_models(launch: Launch, project: Project) -> bool:
     if launch.program is not None or launch.module or launch.script is None:
         return True
     name = launch.script.text
-    if name is None or TRAINS.search(os.path.splitext(name)[0]) is not None:
-        return not is_test_file(name or "")
+    is_test = name is not None and is_test_file(name)
+    if name is None or (TRAINS.search(os.path.splitext(name)[0]) is not None and not is_test):
+        return True
     if launch.candidates:
         return any(not is_test_file(path) and _is_about_models(path, project) for path in launch.candidates)
-    if is_test_file(name) and os.path.dirname(name):
+    if is_test and os.path.dirname(name):
         return False
     # A file that is not there is of the kind of those that would lie beside it, and else of what the project is for.
     places = (launch.command.directory or "", os.path.dirname(launch.source.path), project.root)
