@@ -139,6 +139,19 @@ def _readings(module: PythonModule, dotted: str) -> Iterator[tuple[str, str]]:
                 yield dotted.rpartition(".")[0], dotted.rpartition(".")[2]
 
 
+def is_in_one_place(module: PythonModule, dotted: str, project: Project) -> bool:
+    """Whether only one folder of the project has what the imports of a module name: a copy may stand beside another."""
+    tops = {target.partition(".")[0] for target, _ in _readings(module, dotted)} - {""}
+    return all(_places_of(top, os.path.dirname(module.path), project) == 1 for top in tops)
+
+
+@per_project
+def _places_of(top: str, folder: str, project: Project) -> int:
+    bases = dict.fromkeys((*_bases(folder, project), *project.folders.importable(top, folder)))
+    stems = [os.path.join(base, top) for base in bases]
+    return sum(tracked.is_file(f"{stem}.py") or tracked.is_folder(stem) for stem in stems)
+
+
 def is_of_project(dotted: str, path: str, project: Project) -> bool:
     """Whether `module_file` may find a module of this name: what no folder begins with is another's package."""
     top = dotted.partition(".")[0]

@@ -41,14 +41,15 @@ def judged_calls(module: PythonModule, project: Project) -> Iterator[tuple[ast.C
 @per_module
 def calls_of_others(module: PythonModule) -> list[ast.Call]:
     """The calls with keywords of what is called like a trainer or a config, and that `known_calls` does not know."""
-    named = [call for call in module.calls if call.keywords and _is_called_so(call.func)]
+    named = [call for call in module.calls if call.keywords and is_called_like_known(call.func)]
     if not named or is_patched(module) or is_unsloth(module):
         return []
     known = module.names.imported_from(PACKAGES)
     return [call for call in named if key_of(call.func).partition(".")[0] not in known and _may_derive(call, module)]
 
 
-def _is_called_so(node: ast.expr) -> bool:
+def is_called_like_known(node: ast.expr) -> bool:
+    """Whether what is called is named like a trainer or a config."""
     name = key_of(node).rpartition(".")[2]
     return name[:1].isupper() and name.endswith(TRAINERS + CONFIGS)
 
@@ -140,18 +141,28 @@ def arguments(call: ast.Call) -> Iterator[Argument]:
                     yield Argument(inner.arg, inner)
 
 
-def all_arguments(call: ast.Call, module: PythonModule) -> Iterator[Argument]:
-    """These, and those that come out of dicts with a name, where all that is done with them is seen."""
-    yield from arguments(call)
+def all_arguments(call: ast.Call, module: PythonModule, project: Project) -> Iterator[Argument]:
+    """These, and those that come out of dicts with a name or of functions, where all that is done with them is seen."""
+    direct = list(arguments(call))
+    yield from direct
     if any(keyword.arg is None for keyword in call.keywords):
-        from trl_lint.checks.drift._unpacked import held_arguments
+        from trl_lint.checks.drift._held import held_arguments
 
-        yield from held_arguments(call, module)
+        names = {one.name for one in direct}
+        yield from (one for one in held_arguments(call, module, project) if one.name not in names)
 
 
 def may_hand_on(module: PythonModule) -> bool:
     """Whether a file may pass a keyword that is handed on unread: see `_loading`."""
     return any(name in module.text for name in HANDED_ON)
+
+
+def may_replace(module: PythonModule) -> bool:
+    """Whether a file may construct an object anew with other values: see `_replaced`."""
+    if "replace(" not in module.text:
+        return False
+    names = module.names.imported_from(("dataclasses", "copy"))
+    return any(name == "replace" or f"{name}.replace(" in module.text for name in names)
 
 
 def accepts(dotted: str, keyword: str, versions: dict[str, str]) -> bool | None:

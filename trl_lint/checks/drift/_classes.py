@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from trl_lint import budget
+from trl_lint.finding import Location
 from trl_lint.memos import per_module
 from trl_lint.project.stack import PACKAGES
 from trl_lint.python.guards import key_of
@@ -21,10 +22,18 @@ _OPEN = frozenset(
 
 
 class Argument(NamedTuple):
-    """A keyword that a call passes: its name, and the node that spells it (a keyword, or the key of a `**{…}`)."""
+    """A keyword that a call passes: its name, and the node that spells it (a keyword, or the key of a `**{…}`).
+
+    `home`: the module of the node, if that is another than the one of the call.
+    """
 
     name: str
     node: ast.keyword | ast.expr
+    home: PythonModule | None = None
+
+    def place(self, module: PythonModule) -> Location:
+        """Where it is spelled; `module`: that of the call."""
+        return (self.home or module).location(self.node)
 
 
 class Callee(NamedTuple):

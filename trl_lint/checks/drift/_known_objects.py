@@ -39,6 +39,8 @@ def known_calls(module: PythonModule, project: Project, lack: Lack) -> Iterator[
     for call, callee in calls_of_known(module):
         told = True
         answer = _knows_call(call, callee, module, project, lack) if callee.name.endswith(_ENDS) else None
+        if answer in (NO_RELEASE, COPY):
+            answer = _of_own(call, module, project, answer)
         if answer is not None:
             yield call, callee.name, answer
     if not told and (is_patched(module) or is_unsloth(module)):
@@ -46,6 +48,16 @@ def known_calls(module: PythonModule, project: Project, lack: Lack) -> Iterator[
             name = key_of(call.func).rpartition(".")[2]
             if name.endswith(_ENDS) and name not in _PARSERS and _is_of_known(call, module):
                 yield call, name, REWRITTEN
+
+
+def _of_own(call: ast.Call, module: PythonModule, project: Project, otherwise: Answer) -> Answer:
+    """Of a package that the project has a copy of, that copy."""
+    from trl_lint.checks.drift._own_classes import own_class_of
+
+    own = own_class_of(call, module, project)
+    if own is None:
+        return otherwise
+    return GUARDED if is_guarded(module, call, is_narrowed=True) else Judged() if own.takes is not None else None
 
 
 def _is_of_known(call: ast.Call, module: PythonModule) -> bool:
@@ -67,6 +79,6 @@ def _knows_call(call: ast.Call, callee: Callee, module: PythonModule, project: P
         return COPY
     if is_guarded(module, call, is_narrowed=True):
         return GUARDED
-    if any(keyword.arg is None for keyword in call.keywords) and not any(all_arguments(call, module)):
+    if any(keyword.arg is None for keyword in call.keywords) and not any(all_arguments(call, module, project)):
         return OUTSIDE
     return judged_by(known, callee.package)

@@ -9,7 +9,6 @@ from trl_lint.checks.drift._classes import Argument
 from trl_lint.memos import per_module
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import PythonModule
-from trl_lint.python.reaching import block_around
 from trl_lint.python.scopes import scopes
 from trl_lint.records import NamedTuple
 
@@ -64,50 +63,6 @@ def _sites(bound: ast.Name, module: PythonModule) -> dict[str, tuple[ast.keyword
     for each in (*found.made, *found.later) if found is not None else ():
         sites.setdefault(each.name, []).append(each.node)
     return {name: tuple(nodes) for name, nodes in sites.items()}
-
-
-def held_arguments(call: ast.Call, module: PythonModule) -> Iterator[Argument]:
-    """The keywords that a call certainly gets out of dicts with a name, each at the first place that spells it.
-
-    Told once, at the first of the calls that unpack the dict, and only if all of these are of the same class.
-    """
-    for keyword in call.keywords:
-        found = unpacked(keyword.value, module) if keyword.arg is None else None
-        if found is not None and found.readers[0] is call and _are_alike(found.bound, module):
-            deleted = {each.name for each in found.later if _is_deleted(each, module)}
-            given: dict[str, Argument] = {}
-            for each in (*found.made, *_put_in(found.bound, module)):
-                given.setdefault(each.name, each)
-            yield from (each for each in given.values() if each.name not in deleted)
-
-
-@per_module
-def _put_in(bound: ast.Name, module: PythonModule) -> tuple[Argument, ...]:
-    """What is certainly in a dict when it is first unpacked: in one row of statements it is made, gets the key, and is
-    unpacked in one of them.
-    """
-    found = dict_bound_by(bound, module)
-    made = module.parents[bound]
-    row: dict[ast.AST, int] = {
-        each: number for number, each in enumerate(block_around(module.parents[made], made) or ())
-    }
-    if found is None or not row:
-        return ()
-    first: ast.AST = found.readers[0]
-    while first not in row and not isinstance(first, ast.Module):
-        first = module.parents[first]
-    between = range(row.get(made, 0), row.get(first, 0))
-    return tuple(
-        each
-        for each in found.later
-        if isinstance(put := module.parents[module.parents[each.node]], ast.Assign)
-        and put.targets == [module.parents[each.node]]
-        and row.get(put, -1) in between
-    )
-
-
-def _is_deleted(item: Argument, module: PythonModule) -> bool:
-    return isinstance(getattr(module.parents[item.node], "ctx", None), ast.Del)
 
 
 def spelled(call: ast.Call, argument: Argument, module: PythonModule) -> tuple[ast.keyword | ast.expr, ...]:

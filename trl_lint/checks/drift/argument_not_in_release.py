@@ -14,13 +14,15 @@ from trl_lint.checks.drift._calls import (
     all_arguments,
     calls_of_others,
     is_absent,
+    is_called_like_known,
     judged_calls,
     may_hand_on,
+    may_replace,
     signature_of,
 )
 from trl_lint.checks.drift._classes import Argument, Callee
 from trl_lint.checks.drift._past import Past, read_past
-from trl_lint.checks.drift._wording import argument_meant, word_gone
+from trl_lint.checks.drift._wording import argument_meant, did_you_mean, sentence, word_gone
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, Verdict, judge
 from trl_lint.coverage import Answer, Judged, Reason
@@ -62,21 +64,48 @@ class ArgumentNotInRelease(Rule):
 
             yield from findings(self, module, project, is_gone=True)
         told: set[tuple[str, str]] = set()
+        others = {call for call in module.calls if call.keywords and is_called_like_known(call.func)}
         calls = judged_calls(module, project)
         if calls_of_others(module):
             from trl_lint.checks.drift._derived import inherited_calls
 
             calls = chain(calls, inherited_calls(module, project))
+        anew: set[ast.Call] = set()
+        if may_replace(module):
+            from trl_lint.checks.drift._replaced import replaced_calls
+
+            replaced = list(replaced_calls(module, project))
+            anew, calls = {call for call, _, _ in replaced}, chain(calls, replaced)
+        copies: set[ast.Call] = set()
         for call, callee, known in calls:
             found = [
                 finding
-                for argument in all_arguments(call, module)
+                for argument in all_arguments(call, module, project)
                 if argument.name not in callee.own
-                and (finding := self._judge(call, callee, argument, known, module, project, told)) is not None
+                and (finding := self._judge(call, callee, argument, known, module, project, told, copies)) is not None
             ]
             # A keyword that nothing replaces tells enough about a call for another release.
-            misfits = list(self._check_arity(call, callee, known, module, project)) if all(map(_has_fix, found)) else []
+            is_whole = all(map(_has_fix, found)) and call not in anew
+            misfits = list(self._check_arity(call, callee, known, module, project)) if is_whole else []
             yield from _whole_or_none([*found, *misfits])
+            if callee.package in known and signature_of(callee.dotted, known.newest((callee.package,))) is not None:
+                others.discard(call)
+        if others or copies:
+            yield from self._check_own({*others, *copies}, module, project)
+
+    def _check_own(self, calls: set[ast.Call], module: PythonModule, project: Project) -> Iterator[Finding]:
+        """What the configs and trainers of the project itself do not take."""
+        from trl_lint.checks.drift._own_classes import misfits
+
+        for call, own, argument in misfits((call for call in module.calls if call in calls), module, project):
+            if is_guarded(module, call, is_narrowed=True):
+                continue
+            message = sentence(
+                f"`{own.cls.name}` has no argument `{argument.name}`", did_you_mean(argument.name, own.takes or ()), ""
+            )
+            declared = own.home.location(own.cls)._replace(message="the project defines it here")
+            part_of = None if argument.home is not None else module.location(call)
+            yield self.finding(argument.place(module), message, related=(declared,), part_of=part_of)
 
     def _check_arity(
         self, call: ast.Call, callee: Callee, known: Choices, module: PythonModule, project: Project
@@ -163,6 +192,7 @@ class ArgumentNotInRelease(Rule):
         module: PythonModule,
         project: Project,
         told: set[tuple[str, str]],
+        copies: set[ast.Call],
     ) -> Finding | None:
         dotted, name = callee.dotted, argument.name
         if callee.package not in known:
@@ -174,6 +204,7 @@ class ArgumentNotInRelease(Rule):
         from trl_lint.project.own_copy import is_shadowed
 
         if is_shadowed(known[callee.package], module.path, project, callee.name, name):
+            copies.add(call)
             return None
         if verdict.only_old:  # a floor that is too low: one sentence about it in a file is enough
             if (name, verdict.scope) in told:
@@ -184,15 +215,17 @@ class ArgumentNotInRelease(Rule):
         from trl_lint.checks.drift._remedies import edit_left_out
 
         return self.finding(
-            module.location(argument.node),
+            argument.place(module),
             word(callee, name, verdict, lack.past, lack.newest),
             severity=verdict.severity,
             related=verdict.related,
-            fix=edit_rename(call, argument, lack.past, dotted, known, module)
+            fix=None
+            if argument.home is not None
+            else edit_rename(call, argument, lack.past, dotted, known, module)
             or edit_move(call, argument, callee, lack.past, known, module)
             or edit_elsewhere(call, argument, callee, lack.past, known, module)
             or edit_left_out(call, argument, callee, lack.past, lack.newest, module),
-            part_of=module.location(call),
+            part_of=None if argument.home is not None else module.location(call),
             pin=verdict.pin,
         )
 

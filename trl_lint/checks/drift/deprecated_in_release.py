@@ -14,6 +14,7 @@ from trl_lint.checks.drift._calls import (
     calls_of_others,
     judged_calls,
     may_hand_on,
+    may_replace,
     parameter,
     signature_of,
 )
@@ -85,8 +86,12 @@ class DeprecatedInRelease(Rule):
             from trl_lint.checks.drift._derived import inherited_calls
 
             calls = chain(calls, inherited_calls(module, project))
+        if may_replace(module):
+            from trl_lint.checks.drift._replaced import replaced_calls
+
+            calls = chain(calls, replaced_calls(module, project))
         for call, callee, known in calls:
-            for argument in all_arguments(call, module):
+            for argument in all_arguments(call, module, project):
                 if argument.name in callee.own or is_nothing(argument):
                     continue
                 if callee.package in known:
@@ -114,10 +119,10 @@ class DeprecatedInRelease(Rule):
         message = sentence(found.happened(f"`{name}`", callee.title), remedy, basis_of(known[found.package]))
 
         return self.finding(
-            module.location(argument.node),
+            argument.place(module),
             message,
             related=known[found.package].package.places,
-            fix=edit_rename(call, argument, found.past, dotted, known, module),
+            fix=None if argument.home is not None else edit_rename(call, argument, found.past, dotted, known, module),
         )
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
