@@ -49,7 +49,7 @@ def words_of(text: str) -> list[list[str | None]]:
         ),
         (
             'def f(n):\n    return ["python", "x.py", n]\nc = f(1)\nc += ["-b"]\ncall(c)',
-            [["python", "x.py", None, "-b"]],
+            [["python", "x.py", "1", "-b"]],
         ),
         ('c = "python x.py --a".split()\ncall(c)', [["python", "x.py", "--a"]]),
         ('subprocess.run(shlex.split("python x.py"))', [["python", "x.py"]]),

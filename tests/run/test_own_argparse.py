@@ -119,6 +119,18 @@ PROGRAMS: dict[str, dict[str, str]] = {
         + flags("parser", "")
         + "args = parser.parse_args(sys.argv[1:])\n"
     },
+    "choices with a name": {
+        "train.py": HEAD
+        + "KINDS = ('sft', 'dpo')\nFIRST = 'sft'\nparser = argparse.ArgumentParser()\n"
+        + flags("parser", "").replace('choices=["sft", "dpo"], default="sft"', "choices=KINDS, default=FIRST")
+        + "args = parser.parse_args()\n",
+    },
+    "choices that grow": {
+        "train.py": HEAD
+        + "KINDS = ['sft', 'dpo']\nKINDS.append('ppo')\nparser = argparse.ArgumentParser()\n"
+        + flags("parser", "").replace('choices=["sft", "dpo"]', "choices=KINDS")
+        + "args = parser.parse_args()\n",
+    },
     "words without a name": {
         "train.py": AT_THE_TOP.replace("args =", "parser.add_argument('output', nargs='?')\nargs =")
     },

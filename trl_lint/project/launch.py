@@ -181,12 +181,29 @@ class Launch:
         return known.given.get(name, known.absent)
 
     def place_of(self, word: Word, name: str) -> Location:
-        """Where a flag is written in a word; of one that is not written as it is, the whole word."""
+        """Where a flag is written in a word; of one that comes out of a variable, where that gets it; else the word."""
         for text in (name, name.lstrip("-")):  # a job file may hold `"--name"`, or the flag as a key
             start = word.start + max(0, word.raw.find(text))
             if text and self.source.text.startswith(text, start):
                 return self.source.location(start, start + len(text))
-        return self.source.location(word.start, word.end)
+        return self.written(name) or self.source.location(word.start, word.end)
+
+    def place_of_value(self, word: Word) -> Location:
+        """The same for a whole word that is a value."""
+        text = word.text or ""
+        is_here = not text or text in word.raw
+        return (None if is_here else self.written(text)) or self.source.location(word.start, word.end)
+
+    def written(self, text: str) -> Location | None:
+        """The one place of the file where a text stands as a word; None where there are more, or none."""
+        whole, start = self.source.text, 0
+        found: list[int] = []
+        while len(found) < 2 and (start := whole.find(text, start)) >= 0:
+            end = start + len(text)
+            if not _goes_on(whole[start - 1 : start]) and not _goes_on(whole[end : end + 1]):
+                found.append(start)
+            start = end
+        return self.source.location(found[0], found[0] + len(text)) if len(found) == 1 else None
 
     def hides_options(self) -> bool:
         """Whether a word before the program may stand for options of the launcher: `accelerate launch $ARGS x.py`."""
@@ -196,3 +213,8 @@ class Launch:
 
     def __repr__(self) -> str:
         return f"Launch({self.launcher}, {self.module or (self.script.text if self.script else None)!r})"
+
+
+def _goes_on(character: str) -> bool:
+    """Whether a word does not end before, or begin behind, a character."""
+    return character.isalnum() or character in ("-", "_", ".")

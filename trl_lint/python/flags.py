@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 
 from trl_lint.python.default_text import dotted, encode_node, last_name, read_string
 from trl_lint.records import NamedTuple
@@ -38,9 +39,12 @@ def read_flags(tree: ast.Module) -> list[Flag] | None:
     return None if found is None else list({flag.name: flag for flag in found}.values())
 
 
-def declared_in(body: list[ast.stmt]) -> list[Flag] | None:
-    """Every long or positional argument that a block declares, as often as it does; None as in `read_flags`."""
-    reader = _Reader()
+def declared_in(body: list[ast.stmt], constants: Mapping[str, ast.expr] | None = None) -> list[Flag] | None:
+    """Every long or positional argument that a block declares, as often as it does; None as in `read_flags`.
+
+    `constants`: what names of the module stand for.
+    """
+    reader = _Reader(constants or {})
     try:
         reader.read_block(body, {})
     except _TooManyError:
@@ -53,9 +57,10 @@ class _TooManyError(Exception):
 
 
 class _Reader:
-    def __init__(self) -> None:
+    def __init__(self, constants: Mapping[str, ast.expr]) -> None:
         self.found: list[Flag] = []
         self.repeated = 0
+        self.constants = constants
 
     def read_block(self, body: list[ast.stmt], names: dict[str, ast.expr]) -> None:
         if names:
@@ -80,7 +85,7 @@ class _Reader:
             for block in (node.body, *(handler.body for handler in node.handlers), node.orelse):
                 self.read_block(block, names)
         elif isinstance(node, (ast.Expr, ast.Assign)) and isinstance(node.value, ast.Call):
-            _read_call(node.value, names, self.found)
+            _read_call(node.value, {**self.constants, **names} if self.constants else names, self.found)
 
 
 def _read_call(call: ast.Call, names: dict[str, ast.expr], found: list[Flag]) -> None:

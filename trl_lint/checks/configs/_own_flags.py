@@ -96,7 +96,7 @@ def _refused(
                 message = sentence(f"`{shown}` {lacks} `{fault.flag}`", did_you_mean(fault.flag, known), "")
                 place = launch.place_of(word, fault.flag)
             else:
-                message, place = word_value(fault, shown), launch.source.location(word.start, word.end)
+                message, place = word_value(fault, shown), launch.place_of_value(word)
             yield Problem(place, message, severity, (parser.location._replace(message="the flags are declared here"),))
 
 

@@ -17,7 +17,8 @@ from trl_lint.coverage import CUT, PARSER, PASSED, Reason
 from trl_lint.finding import Location
 from trl_lint.knowledge.families import flags_added_by
 from trl_lint.knowledge.wrappers import names_of_wrappers
-from trl_lint.memos import per_project
+from trl_lint.memos import per_module, per_project
+from trl_lint.missing import UNKNOWN
 from trl_lint.project import Project
 from trl_lint.project.launches import Launch
 from trl_lint.project.modules import module_file
@@ -179,7 +180,7 @@ class _Reader:
         return scope.gives_parser
 
     def _declare(self, module: PythonModule, root: ast.Module | FunctionNode, nodes: list[ast.AST]) -> None:
-        found = declared_in(root.body)
+        found = declared_in(root.body, _constants(module))
         if found is None:
             budget.note(module.path, "loops repeat its flags so often that they were not read")
             raise _UnreadError
@@ -192,6 +193,23 @@ class _Reader:
             if node not in calls and not all(map(_is_short, node.args)):
                 raise _UnreadError
         self.declared.update(calls)
+
+
+@per_module
+def _constants(module: PythonModule) -> dict[str, ast.expr]:
+    """The names of a module that stand for one literal, of lists only where nothing else is done with them."""
+    found: dict[str, ast.expr] = {}
+    for statement in module.tree.body:
+        names = _assigned(statement)
+        value = statement.value if isinstance(statement, ast.Assign) else None
+        for name in names if value is not None and len(names) == 1 else ():
+            uses = [one for one in module.named(name) if isinstance(one.ctx, ast.Load)]
+            is_kept = isinstance(value, ast.Constant) or all(
+                isinstance(module.parents[use], (ast.keyword, ast.Compare)) for use in uses
+            )
+            if is_kept and value is not None and module.value(ast.Name(name, ast.Load())) is not UNKNOWN:
+                found[name] = value
+    return found
 
 
 def _has_to_be_given(found: list[Declared], flags: dict[str, Flag]) -> bool:

@@ -299,13 +299,13 @@ def _chooses_group(override: Override, tree: Tree) -> bool:
 
 
 def place_of(override: Override, launch: Launch) -> Location:
-    """The key of an override where it is written as it is, else the whole word."""
+    """The key of an override where it is written as it is, or where a variable gets it, else the whole word."""
     word = override.word
     quote = word.raw[:1] if word.raw[:1] in ("'", '"') else ""
     if word.raw.startswith(quote + override.head):
         start = word.start + len(quote)
         return launch.source.location(start, start + len(override.head))
-    return launch.source.location(word.start, word.end)
+    return launch.written(override.head) or launch.source.location(word.start, word.end)
 
 
 # -- the options ----------------------------------------------------------------------------------------------------
