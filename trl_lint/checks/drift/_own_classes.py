@@ -108,7 +108,7 @@ def _class_in(name: str, home: PythonModule, project: Project, depth: int) -> tu
             continue
         with suppress(OSError, SourceError):
             if project.files.holds(path, name.encode(), b"import *"):
-                found.append(_class_in(name, project.module_in(path, by=home.path), project, depth + 1))
+                found.append(_class_in(name, project.module_in(path), project, depth + 1))
     found = [one for one in found if one is not None]
     return found[0] if len(found) == 1 else None
 
