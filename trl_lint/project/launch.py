@@ -186,12 +186,13 @@ class Launch:
             start = word.start + max(0, word.raw.find(text))
             if text and self.source.text.startswith(text, start):
                 return self.source.location(start, start + len(text))
-        return self.written(name) or self.source.location(word.start, word.end)
+        found = self.written(name) if "$" in word.raw else None
+        return found or self.source.location(word.start, word.end)
 
     def place_of_value(self, word: Word) -> Location:
         """The same for a whole word that is a value."""
         text = word.text or ""
-        is_here = not text or text in word.raw
+        is_here = not text or "$" not in word.raw
         return (None if is_here else self.written(text)) or self.source.location(word.start, word.end)
 
     def written(self, text: str) -> Location | None:

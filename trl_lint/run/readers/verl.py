@@ -305,7 +305,8 @@ def place_of(override: Override, launch: Launch) -> Location:
     if word.raw.startswith(quote + override.head):
         start = word.start + len(quote)
         return launch.source.location(start, start + len(override.head))
-    return launch.written(override.head) or launch.source.location(word.start, word.end)
+    found = launch.written(override.head) if "$" in word.raw else None
+    return found or launch.source.location(word.start, word.end)
 
 
 # -- the options ----------------------------------------------------------------------------------------------------
