@@ -19,9 +19,11 @@ def edit_renamed(fault: Fault, run: OpenRLHFRun) -> Fix | None:
     it takes other values than the old one did, where the command gives it already, and where the old one is put
     together.
     """
-    known, place = run.choices["openrlhf"], place_of(fault, run.launch)
+    known, place, command = run.choices["openrlhf"], place_of(fault, run.launch), run.launch.command
     if run.launch.source.text[place.start : place.end] != fault.flag:
         return None
+    if not command.start <= place.start < command.end:
+        return None  # in a variable, which other commands may take as well
     of_release = [flags_in_release(run.module, version) or {} for version in known.releases]
     found = [new for new in successors("openrlhf", fault.flag) if new in of_release[-1]]
     if len(found) != 1 or not all(found[0] in flags for flags in of_release):
