@@ -1,5 +1,5 @@
 """What the build of a wheel does besides copying: it puts the texts of some folders of `rules/` into one file each,
-and compresses what repeats itself over long ways.
+leaves the comments of tables out, and compresses what repeats itself over long ways.
 """
 
 import sys
@@ -16,7 +16,7 @@ class PackTexts(BuildHookInterface[Any]):
         if version == "editable":
             return
         sys.path.insert(0, self.root)
-        from trl_lint.knowledge import COMPRESSED, PACKED, compressed, pack_of
+        from trl_lint.knowledge import COMPRESSED, PACKED, compressed, pack_of, uncommented
 
         self.folder = tempfile.TemporaryDirectory()
         for name in PACKED:
@@ -24,6 +24,10 @@ class PackTexts(BuildHookInterface[Any]):
             written = Path(self.folder.name, file)
             written.write_bytes(data)
             build_data["force_include"][str(written)] = f"trl_lint/rules/{file}"
+        for table in sorted(Path(self.root, "rules").glob("*.toml")):
+            written = Path(self.folder.name, table.name)
+            written.write_bytes(uncommented(table.read_bytes().decode()).encode())
+            build_data["force_include"][str(written)] = f"trl_lint/rules/{table.name}"
         for folder in COMPRESSED:
             for history in sorted(Path(self.root, "rules", folder).glob("*.txt")):
                 written = Path(self.folder.name, f"{folder}-{history.name}.xz")

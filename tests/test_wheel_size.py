@@ -3,7 +3,7 @@
 import zlib
 from pathlib import Path
 
-from trl_lint.knowledge import COMPRESSED, PACKED, compressed, pack_of
+from trl_lint.knowledge import COMPRESSED, PACKED, compressed, pack_of, uncommented
 
 ROOT = Path(__file__).parent.parent
 _NOT_ALONE = tuple(f"rules/{name}/" for name in (*PACKED, "coverage"))
@@ -27,6 +27,8 @@ def test_the_wheel_stays_small():
             if path.is_file() and "__pycache__" not in name and not name.startswith(_LEFT_OUT):
                 installed = name if folder == "trl_lint" else f"trl_lint/{name}"
                 data = path.read_bytes()
+                if name.startswith("rules/") and name.endswith(".toml"):
+                    data = uncommented(data.decode()).encode()
                 size += _packed_size(installed, compressed(data) if path.parent.name in COMPRESSED else data)
     for name in PACKED:
         file, data = pack_of(str(ROOT / "rules" / name))

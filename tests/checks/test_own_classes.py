@@ -99,6 +99,10 @@ FINE: dict[str, dict[str, str]] = {
         + CALL
     },
     "two decorators": {"train.py": data().replace("@dataclass", "@lenient\n@dataclass") + CALL},
+    "a constructor that is assigned": {"train.py": HEAD + "class RunConfig:\n    __init__ = lenient\n" + CALL},
+    "a constructor under a test": {
+        "train.py": HEAD + "class RunConfig:\n    if torch:\n        def __init__(self, max_step): pass\n" + CALL
+    },
     "no constructor made": {"train.py": data().replace("@dataclass", "@dataclass(init=False)") + CALL},
     "a base that is not known": {"train.py": "from pydantic import BaseModel\n" + data("(BaseModel)") + CALL},
     "a base of a library": {"train.py": data("(transformers.PretrainedConfig)") + CALL},

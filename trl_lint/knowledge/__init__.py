@@ -2,9 +2,10 @@
 
 A zip archive compresses each file by itself, and has a name and a hash for each. So the build of a wheel
 (`hatch_build.py`) writes each folder of PACKED, with many texts that say much alike, as one file: `rules/compat.txt`.
-There, lines of comments in tables are empty, and so are those that only tests and the release reader read: the examples
-of symptoms and of bugs, and how the code of a bug is told. What is in COMPRESSED stands there as `NAME.txt.xz`: these
-histories repeat themselves over longer ways than a zip archive sees, and so do the packed files of COMPRESSED_PACKS.
+There, and in tables that stand alone, lines of comments are empty, and so are those that only tests and the release
+reader read: the examples of symptoms and of bugs, and how the code of a bug is told. What is in COMPRESSED stands there
+as `NAME.txt.xz`: these histories repeat themselves over longer ways than a zip archive sees, and so do the packed files
+of COMPRESSED_PACKS.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import os
 from functools import cache
 
 PACKED = (
-    "bugs", "commands", "compat", "conditions", "configs", "environment", "families", "models", "pages",
+    "bugs", "commands", "compat", "conditions", "configs", "environment", "families", "known_bugs", "models", "pages",
     "releases", "requirements", "semantics", "symptoms",
 )  # fmt: skip
 COMPRESSED = ("api",)

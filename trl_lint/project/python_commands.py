@@ -77,21 +77,25 @@ def started_commands(source: Source) -> list[Command]:
         module = PythonModule(source)
     except (SourceError, RecursionError):
         return []
-    found: list[Command] = []
+    found = list(_commands_in(module))
+    module.release()
+    return found
+
+
+def _commands_in(module: PythonModule) -> Iterator[Command]:
     sets_variables = "environ" in module.text
     for call in module.calls:
         origins = module.names.origins(call.func)
         if origins & (_SUBPROCESS | _SHELLS) and call.args:
-            found += _started(call, bool(origins & _SHELLS), sets_variables, module)
+            yield from _started(call, bool(origins & _SHELLS), sets_variables, module)
         elif (job := _job_of(call, origins)) is not None:
-            found += _of_job(call, job, module)
+            yield from _of_job(call, job, module)
         elif isinstance(call.func, ast.Attribute) and call.func.attr == "submit" and len(call.args) > 1:
             # `executor.submit(subprocess.run, [...])`
             inner = module.names.origins(call.args[0])
             if inner & (_SUBPROCESS | _SHELLS):
                 handed = ast.copy_location(ast.Call(call.args[0], call.args[1:], call.keywords), call)
-                found += _started(handed, bool(inner & _SHELLS), True, module)
-    return found
+                yield from _started(handed, bool(inner & _SHELLS), True, module)
 
 
 def _job_of(call: ast.Call, origins: AbstractSet[str]) -> _Job | None:

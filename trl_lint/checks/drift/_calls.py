@@ -41,11 +41,17 @@ def judged_calls(module: PythonModule, project: Project) -> Iterator[tuple[ast.C
 @per_module
 def calls_of_others(module: PythonModule) -> list[ast.Call]:
     """The calls with keywords of what is called like a trainer or a config, and that `known_calls` does not know."""
-    named = [call for call in module.calls if call.keywords and is_called_like_known(call.func)]
+    named = calls_like_known(module)
     if not named or is_patched(module) or is_unsloth(module):
         return []
     known = module.names.imported_from(PACKAGES)
     return [call for call in named if key_of(call.func).partition(".")[0] not in known and _may_derive(call, module)]
+
+
+@per_module
+def calls_like_known(module: PythonModule) -> list[ast.Call]:
+    """The calls with keywords of what is called like a trainer or a config."""
+    return [call for call in module.calls if call.keywords and is_called_like_known(call.func)]
 
 
 def is_called_like_known(node: ast.expr) -> bool:

@@ -30,8 +30,8 @@ _COPIES = frozenset({"copy.copy", "copy.deepcopy"})
 _LOOKS = frozenset({"print", "len", "dict", "sorted", "list", "set", "str", "repr", "isinstance", "type", "json.dumps"})
 
 
-class _Dict(NamedTuple):
-    """A dict that one place binds: the expression that makes it, its name there, and the module."""
+class Bound(NamedTuple):
+    """What one place binds: the expression that makes it, its name there, and the module."""
 
     made: ast.expr
     bound: ast.Name
@@ -87,7 +87,7 @@ class _Reader:
             return _common([self.keys(one, module, depth + 1) for one in (node.body, node.orelse)])
         if isinstance(node, ast.Call):
             return self._call(node, module, depth)
-        found = self._bound(node, module)
+        found = bound_once(node, module, self.project)
         return self._named(found, node, module, depth) if found is not None else {}
 
     def _display(self, node: ast.Dict, module: PythonModule, depth: int) -> dict[str, Argument]:
@@ -157,25 +157,7 @@ class _Reader:
 
     # -- dicts with a name --------------------------------------------------------------------------------------------
 
-    def _bound(self, node: ast.expr, module: PythonModule) -> _Dict | None:
-        """The dict that a name stands for, if one place binds it."""
-        name = key_of(node)
-        if not name:
-            return None
-        site = scopes(module).binding(node) if isinstance(node, ast.Name) else None
-        if isinstance(site, ast.Name):
-            return _dict_of(site, module)
-        if not module.names.is_imported(name.partition(".")[0]) or not self._is_clear(name, module):
-            return None
-        with suppress(OSError, SourceError):
-            found = imported_name(module, node, self.project)
-            if found is not None:
-                home, name = found
-                sites = scopes(home).sites_of(name).get(home.tree, [])
-                return _dict_of(sites[0], home) if len(sites) == 1 and isinstance(sites[0], ast.Name) else None
-        return None
-
-    def _named(self, found: _Dict, use: ast.expr, module: PythonModule, depth: int) -> dict[str, Argument]:
+    def _named(self, found: Bound, use: ast.expr, module: PythonModule, depth: int) -> dict[str, Argument]:
         uses = _uses(found.bound, found.home)
         if uses is None:
             return {}
@@ -221,13 +203,27 @@ def _common(found: list[dict[str, Argument]]) -> dict[str, Argument]:
     return {name: argument for name, argument in found[0].items() if all(name in one for one in found[1:])}
 
 
-def _dict_of(site: ast.Name, module: PythonModule) -> _Dict | None:
-    statement = module.parents.get(site)
-    is_plain = isinstance(statement, ast.Assign) and statement.targets == [site]
-    if not is_plain and not isinstance(statement, ast.AnnAssign):
+def bound_once(node: ast.expr, module: PythonModule, project: Project) -> Bound | None:
+    """What a name stands for that one place of the project binds, and nothing binds again."""
+    name, home = key_of(node), module
+    site = scopes(module).binding(node) if isinstance(node, ast.Name) else None
+    if not name:
         return None
-    made = getattr(statement, "value", None)
-    return _Dict(made, site, module) if made is not None else None
+    if not isinstance(site, ast.Name):
+        if not module.names.is_imported(name.partition(".")[0]) or not is_in_one_place(module, name, project):
+            return None
+        with suppress(OSError, SourceError):
+            found = imported_name(module, node, project)
+            if found is not None:
+                home, name = found
+                sites = scopes(home).sites_of(name).get(home.tree, [])
+                site = sites[0] if len(sites) == 1 else None
+    statement = home.parents.get(site) if isinstance(site, ast.Name) else None
+    is_plain = isinstance(statement, ast.AnnAssign) or (
+        isinstance(statement, ast.Assign) and statement.targets == [site]
+    )
+    made = getattr(statement, "value", None) if is_plain else None
+    return Bound(made, site, home) if made is not None and isinstance(site, ast.Name) else None
 
 
 def _uses(bound: ast.Name, module: PythonModule) -> _Uses | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from trl_lint import budget
@@ -20,6 +20,7 @@ from trl_lint.records import NamedTuple
 from trl_lint.sources import SourceError
 
 _DEEP = 6  # names that are imported from where they are imported, and bases of bases
+_CONSTRUCTION = frozenset({"__init__", "__new__"})
 _DATACLASS = "dataclasses.dataclass"
 # Bases that add nothing to what a constructor takes.
 _PLAIN = frozenset(
@@ -118,12 +119,14 @@ def _parameters(cls: ast.ClassDef, home: PythonModule, project: Project, depth: 
     if depth > _DEEP:
         budget.limit(_DEEP, "bases of bases more than {} classes away were not read", home.path)
         return None
-    names = [node.name for node in ast.walk(cls) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
-    if cls.keywords or "__new__" in names or not all(_is_dataclass(one, home) for one in cls.decorator_list):
+    body = list(_statements(cls.body))
+    constructors = [one for one in body if not _CONSTRUCTION.isdisjoint(_bound_by(one))]
+    if cls.keywords or not all(_is_dataclass(one, home) for one in cls.decorator_list):
         return None
-    constructors = [one for one in cls.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"]
-    if constructors or "__init__" in names:
-        return _of_function(constructors[0]) if len(constructors) == 1 and names.count("__init__") == 1 else None
+    if constructors:
+        only = constructors[0]
+        is_plain = len(constructors) == 1 and isinstance(only, ast.FunctionDef) and only.name == "__init__"
+        return _of_function(only) if is_plain and isinstance(only, ast.FunctionDef) and only in cls.body else None
     taken: frozenset[str] = frozenset()
     bases = [base for base in cls.bases if not _is_plain(base, home)]
     for base in bases:
@@ -132,7 +135,7 @@ def _parameters(cls: ast.ClassDef, home: PythonModule, project: Project, depth: 
         if above is None or (len(bases) > 1 and not cls.decorator_list):
             return None
         taken |= above
-    return taken | _fields(cls) if cls.decorator_list else taken
+    return taken | _fields(body) if cls.decorator_list else taken
 
 
 def _of_function(function: ast.FunctionDef) -> frozenset[str] | None:
@@ -159,7 +162,26 @@ def _is_plain(base: ast.expr, home: PythonModule) -> bool:
     return home.names.origins(node) <= _PLAIN and bool(home.names.origins(node))
 
 
-def _fields(cls: ast.ClassDef) -> frozenset[str]:
-    """The annotated names of a class, wherever they stand in it: one too many is harmless."""
-    found = (node.target for node in ast.walk(cls) if isinstance(node, ast.AnnAssign))
+def _statements(block: Sequence[ast.AST]) -> Iterator[ast.stmt]:
+    """The statements of a class, those under tests too: one field too many is harmless."""
+    for statement in block:
+        if isinstance(statement, ast.stmt):
+            yield statement
+        if not isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            for field in ("body", "handlers", "orelse", "finalbody", "cases"):
+                yield from _statements(getattr(statement, field, ()))
+
+
+def _bound_by(statement: ast.stmt) -> set[str]:
+    """The names that a statement of a class binds by itself."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return {statement.name}
+    if isinstance(statement, (ast.Import, ast.ImportFrom)):
+        return {one.asname or one.name for one in statement.names}
+    targets = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
+    return {one.id for one in targets if isinstance(one, ast.Name)}
+
+
+def _fields(body: list[ast.stmt]) -> frozenset[str]:
+    found = (one.target for one in body if isinstance(one, ast.AnnAssign))
     return frozenset(target.id for target in found if isinstance(target, ast.Name))

@@ -12,9 +12,9 @@ from trl_lint.checks.drift._arity import misfit
 from trl_lint.checks.drift._calls import (
     accepts,
     all_arguments,
+    calls_like_known,
     calls_of_others,
     is_absent,
-    is_called_like_known,
     judged_calls,
     may_hand_on,
     may_replace,
@@ -64,7 +64,7 @@ class ArgumentNotInRelease(Rule):
 
             yield from findings(self, module, project, is_gone=True)
         told: set[tuple[str, str]] = set()
-        others = {call for call in module.calls if call.keywords and is_called_like_known(call.func)}
+        others = set(calls_like_known(module))
         calls = judged_calls(module, project)
         if calls_of_others(module):
             from trl_lint.checks.drift._derived import inherited_calls
@@ -88,7 +88,11 @@ class ArgumentNotInRelease(Rule):
             is_whole = all(map(_has_fix, found)) and call not in anew
             misfits = list(self._check_arity(call, callee, known, module, project)) if is_whole else []
             yield from _whole_or_none([*found, *misfits])
-            if callee.package in known and signature_of(callee.dotted, known.newest((callee.package,))) is not None:
+            if (
+                call in others
+                and callee.package in known
+                and signature_of(callee.dotted, known.newest((callee.package,)))
+            ):
                 others.discard(call)
         if others or copies:
             yield from self._check_own({*others, *copies}, module, project)
