@@ -3,9 +3,9 @@
 A zip archive compresses each file by itself, and has a name and a hash for each. So the build of a wheel
 (`hatch_build.py`) writes each folder of PACKED, with many texts that say much alike, as one file: `rules/compat.txt`.
 There, and in tables that stand alone, lines of comments are empty, and so are those that only tests and the release
-reader read: the examples of symptoms and of bugs, and how the code of a bug is told. What is in COMPRESSED stands there
-as `NAME.txt.xz`: these histories repeat themselves over longer ways than a zip archive sees, and so do the packed files
-of COMPRESSED_PACKS.
+reader read: the examples of symptoms and of bugs, the evidence of other rows, and how the code of a bug is told. What
+is in COMPRESSED stands there as `NAME.txt.xz`: these histories repeat themselves over longer ways than a zip archive
+sees, and so do the packed files of COMPRESSED_PACKS.
 """
 
 from __future__ import annotations
@@ -104,10 +104,12 @@ def packed(folder: str) -> str:
 
 
 def uncommented(text: str) -> str:
-    """A table without the lines that only tests and the release reader read; those that are left keep their numbers."""
-    kept, is_code = [], False
+    """A table without what only tests and the release reader read; the lines that are left keep their numbers."""
+    kept, is_code, is_of_bugs = [], False, "[[bug]]" in text
     for line in text.split("\n"):
         is_code = line == _CODE if line.startswith("[") else is_code
+        if line.startswith("evidence = [") and line.endswith("]") and not is_of_bugs:  # `trl-lint bugs` shows theirs
+            line = 'evidence = [""]'
         kept.append("" if is_code or line.startswith(_ONLY_READ_HERE) else line)
     return "\n".join(kept)
 
