@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from trl_lint.project.documents import Document
     from trl_lint.project.launches import Launch
 
-# `accelerate launch` puts these before the `distributed_type` of its config (commands/launch.py, 1.6.0 and 1.15.0).
-_BACKEND_OPTIONS = frozenset(("--multi_gpu", "--use_deepspeed", "--use_fsdp", "--use_megatron_lm", "--tpu", "--cpu"))
 # How many packages may hand a name on: `from lib import T`, which `lib/__init__.py` has from `.core`.
 _MOST_PACKAGES = 3
 _CONFIG_SUFFIXES = (".yaml", ".yml", ".json")
@@ -205,9 +203,11 @@ def is_overridden(launch: Launch, document: Document, key: str) -> bool:
     """Whether an option of the launcher may replace the value at a dotted key of its config."""
     if document.kind != "accelerate":
         return False
+    from trl_lint.run.readers.accelerate import BACKEND_OPTIONS
+
     name = key.rpartition(".")[2]
-    options = launch.options.keys()
-    return f"--{name}" in options or (name == "distributed_type" and not _BACKEND_OPTIONS.isdisjoint(options))
+    names = BACKEND_OPTIONS if name == "distributed_type" else (name,)
+    return any(f"--{each}" in launch.options for each in names)
 
 
 def deepspeed_in_code(path: str, project: Project) -> Iterator[tuple[Document, Location]]:

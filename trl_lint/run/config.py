@@ -111,6 +111,22 @@ class Config:
             found._given = self._given
         return found
 
+    def block(self, path: str) -> Config:
+        """The options of a nested block, by their names in it."""
+        above = f"{path}."
+
+        def inside(layer: Layer) -> Layer:
+            return Layer(
+                lambda name: layer.read(above + name),
+                lambda: [name.removeprefix(above) for name in layer.names() if name.startswith(above)],
+            )
+
+        def defaults(versions: Versions) -> Read:
+            usual = self._defaults(versions)
+            return lambda name: usual(above + name)
+
+        return Config(self.framework, tuple(map(inside, self.layers)), defaults, self._versions, self.package)
+
     def names(self) -> Iterator[str]:
         """The options that something in the project sets, as far as that can be read, each once."""
         return iter(dict.fromkeys(name for layer in self.layers for name in layer.names()))

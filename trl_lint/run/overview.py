@@ -10,8 +10,9 @@ from trl_lint.finding import Location
 from trl_lint.missing import ABSENT, Missing
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.run import sharding
 from trl_lint.run.config import Config
-from trl_lint.run.effective import Setting, Unknown, of_document
+from trl_lint.run.effective import Setting, Unknown
 from trl_lint.run.runs import Run
 
 _PACKAGES = ("trl", "transformers", "accelerate", "deepspeed", "peft", "vllm", "torch")
@@ -122,19 +123,10 @@ def _text(setting: Setting) -> str | None:
 
 def backend_of(run: Run) -> str:
     """How the processes work together, in a word or two: `DeepSpeed ZeRO-3`, `FSDP2`, `MULTI_GPU`; "" if unknown."""
-    if run.deepspeed is not None:
-        return _zero(run.deepspeed.value("zero_optimization.stage"))
-    config = run.accelerate
-    if config is None:
-        return ""
-    kind = config.value("distributed_type")
-    if kind == "DEEPSPEED":
-        stage = of_document(config, "deepspeed_config.zero_stage")
-        return _zero(stage.value if isinstance(stage, Setting) else None)
-    if kind == "FSDP":
-        return "FSDP2" if config.value("fsdp_config.fsdp_version") == 2 else "FSDP"
-    return str(kind) if isinstance(kind, str) else ""
-
-
-def _zero(stage: object) -> str:
-    return f"DeepSpeed ZeRO-{stage}" if isinstance(stage, int) else "DeepSpeed"
+    said = sharding.backend_of(run)
+    kind = str(said.value) if isinstance(said, Setting) else ""
+    if run.deepspeed is not None or kind == "DEEPSPEED":
+        stage = sharding.zero_stage(run)
+        number = stage.integer if isinstance(stage, Setting) else None
+        return f"DeepSpeed ZeRO-{number}" if number is not None else "DeepSpeed"
+    return "FSDP2" if sharding.fsdp_version(run) == 2 else kind

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from trl_lint.run.batch import Batch
     from trl_lint.run.candidates import Candidate
     from trl_lint.run.config import Arguments, Config, Workers
+    from trl_lint.run.readers.accelerate import Configs
     from trl_lint.sources.shell import Word
 
 
@@ -246,6 +247,13 @@ class Run:
         from trl_lint.run.readers import read_config
 
         return read_config(self)
+
+    @cached_property
+    def configs(self) -> Configs:
+        """What its launcher and DeepSpeed read beside that."""
+        from trl_lint.run.readers.accelerate import Configs
+
+        return Configs(self)
 
     @cached_property
     def arguments(self) -> Arguments:

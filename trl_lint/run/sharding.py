@@ -3,19 +3,42 @@
 from __future__ import annotations
 
 from trl_lint.finding import Location
-from trl_lint.missing import UNKNOWN, Missing
-from trl_lint.run.effective import Setting, of_document
+from trl_lint.missing import ABSENT, UNKNOWN, Missing
+from trl_lint.run.effective import Said, Setting, without_reason
 from trl_lint.run.runs import Run
+
+
+def backend_of(run: Run) -> Setting | Missing:
+    """Who shards the model, in the words of accelerate: DEEPSPEED, FSDP, MULTI_GPU; UNKNOWN where nothing says it.
+
+    What starts the processes decides, else the training arguments that name a config of DeepSpeed.
+    """
+    said = run.configs.accelerate.given("distributed_type")
+    if isinstance(said, Setting) and isinstance(said.value, str):
+        return said
+    return _named(run.config.given("deepspeed"))
+
+
+def _named(said: Said) -> Setting | Missing:
+    if not isinstance(said, Setting) or not isinstance(said.value, str) or said.value in ("", "None"):
+        return UNKNOWN
+    return said._replace(value="DEEPSPEED")
+
+
+def fsdp_version(run: Run) -> int | None:
+    """1 or 2 where what starts the processes shards by FSDP; None where it does not, or nobody knows."""
+    config = run.configs.accelerate
+    kind, said = config.given("distributed_type"), config.given("fsdp_config.fsdp_version")
+    if not isinstance(kind, Setting) or kind.value != "FSDP":
+        return None
+    if isinstance(said, Setting):
+        return said.integer if said.value is not None else 1
+    return 1 if said is ABSENT else None
 
 
 def zero_stage(run: Run) -> Setting | Missing:
     """The ZeRO stage of a run, and what says so; UNKNOWN where no DeepSpeed config of the run says one."""
-    if run.deepspeed is not None:
-        said = of_document(run.deepspeed, "zero_optimization.stage", "recipe")
-    elif run.accelerate is not None and run.accelerate.value("distributed_type") == "DEEPSPEED":
-        said = of_document(run.accelerate, "deepspeed_config.zero_stage", "accelerate")
-    else:
-        return UNKNOWN
+    said = without_reason(run.configs.deepspeed.given("zero_optimization.stage"))
     return said if isinstance(said, Setting) else UNKNOWN
 
 

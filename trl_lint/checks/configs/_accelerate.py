@@ -5,6 +5,7 @@ from __future__ import annotations
 from trl_lint.checks.configs._problems import is_known, whole_number
 from trl_lint.knowledge.configs import option_of
 from trl_lint.project.documents import Document
+from trl_lint.run.readers.accelerate import BACKEND_OPTIONS, SHORT_KEYS
 from trl_lint.sources.nodes import Entry, Mapping, Scalar, value_of
 
 # Started as several processes on accelerators (commands/launch.py, `multi_gpu`); MULTI_CPU runs through the simple
@@ -14,18 +15,6 @@ SEVERAL_DEVICES = frozenset(
 )
 SHARDING = frozenset(("DEEPSPEED", "FSDP", "MEGATRON_LM"))
 XLA = frozenset(("XLA", "TPU"))
-
-# Options of the launcher that choose a backend before the file is asked, and the backend.
-_BACKEND_OPTIONS = {
-    "multi_gpu": "MULTI_GPU",
-    "use_deepspeed": "DEEPSPEED",
-    "use_fsdp": "FSDP",
-    "use_megatron_lm": "MEGATRON_LM",
-    "tpu": "XLA",
-    "cpu": "NO",
-}
-# Blocks whose keys may be written without the beginning of their option in every release.
-_SHORT_KEYS = ("fsdp_config", "fp8_config")
 
 
 class AccelerateFile:
@@ -60,7 +49,7 @@ class AccelerateFile:
         if not isinstance(node, Mapping):
             return None
         found = node.entry(option)
-        if found is None and block in _SHORT_KEYS:
+        if found is None and block in SHORT_KEYS:
             prefix = option_of(block, "")
             found = node.entry(option[len(prefix) :])
         return found
@@ -94,7 +83,7 @@ class AccelerateFile:
 
     def replacing(self, *options: str) -> tuple[str, ...]:
         """Options of the launcher that take the place of what the file says, the choice of another backend included."""
-        return (*options, *(option for option, backend in _BACKEND_OPTIONS.items() if backend != self.backend))
+        return (*options, *(option for option, backend in BACKEND_OPTIONS.items() if backend != self.backend))
 
 
 def read_accelerate(document: Document) -> AccelerateFile | None:

@@ -19,8 +19,10 @@ from trl_lint.missing import ABSENT, Missing
 from trl_lint.missing import UNKNOWN as UNKNOWN_VALUE
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument
-from trl_lint.run.effective import Said, Setting, Unknown, as_bool, as_number, of_default, of_document
+from trl_lint.run.config import Config
+from trl_lint.run.effective import Said, Setting, Unknown, as_bool, as_number, of_default, without_reason
 from trl_lint.run.runs import Run
+from trl_lint.run.sharding import fsdp_version, zero_stage
 
 _PACKAGES = ("trl", "transformers")
 _BITS = {"4bit": 4, "8bit": 8, "none": 0}
@@ -57,8 +59,6 @@ class RunFacts:
         return known() if known is not None else UNKNOWN
 
     def place(self, name: str) -> Location | None:
-        from trl_lint.run.sharding import zero_stage
-
         if name == "num_processes":
             said = self.run.processes
         elif name == "zero_stage":
@@ -66,7 +66,8 @@ class RunFacts:
         elif name in ("model_type", "vocab_size"):
             return self._model[1]
         elif name == "fsdp_version":
-            return self._of_accelerate("fsdp_config.fsdp_version") or self._of_accelerate("distributed_type")
+            given = self._config.given
+            said = without_reason(given("fsdp_config.fsdp_version") or given("distributed_type"))
         else:
             return None
         return said.location if isinstance(said, Setting) else None
@@ -76,8 +77,6 @@ class RunFacts:
         return said.integer if isinstance(said, Setting) and said.integer is not None else UNKNOWN
 
     def _zero_stage(self) -> object:
-        from trl_lint.run.sharding import zero_stage
-
         said = zero_stage(self.run)
         if isinstance(said, Setting):
             return said.integer if said.integer is not None else UNKNOWN
@@ -86,11 +85,7 @@ class RunFacts:
     def _fsdp_version(self) -> object:
         if self.run.deepspeed is not None or self._backend not in ("", "FSDP"):
             return 0
-        if self._backend != "FSDP" or self.run.accelerate is None:
-            return UNKNOWN
-        said = self.run.accelerate.value("fsdp_config.fsdp_version")
-        number = said if isinstance(said, int) else as_number(said) if isinstance(said, str) else said
-        return 1 if number is None else number if isinstance(number, int) else UNKNOWN
+        return fsdp_version(self.run) or UNKNOWN
 
     def _model_type(self) -> object:
         from trl_lint.knowledge.models import family_of, model_of
@@ -109,17 +104,13 @@ class RunFacts:
 
     @property
     def _backend(self) -> str:
-        """What the accelerate config says, "" where there is none; the command may choose another one."""
-        config = self.run.accelerate
-        if config is None or any(option.startswith("--use_") for option in self.run.launch.options):
-            return ""
-        kind = config.value("distributed_type")
-        return kind if isinstance(kind, str) else ""
+        """What starts the processes shards by, "" where that is not known."""
+        said = self._config.given("distributed_type")
+        return str(said.value or "") if isinstance(said, Setting) else ""
 
-    def _of_accelerate(self, key: str) -> Location | None:
-
-        said = of_document(self.run.accelerate, key, "accelerate") if self.run.accelerate is not None else ABSENT
-        return said.location if isinstance(said, Setting) else None
+    @property
+    def _config(self) -> Config:
+        return self.run.configs.accelerate
 
     @cached_property
     def _model(self) -> tuple[str, Location | None]:

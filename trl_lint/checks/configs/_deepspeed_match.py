@@ -19,7 +19,7 @@ from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.records import NamedTuple
 from trl_lint.run.batch import batch_of
-from trl_lint.run.effective import Setting, of_document
+from trl_lint.run.effective import Setting
 from trl_lint.run.runs import Run, all_runs
 from trl_lint.sources import SourceError
 
@@ -74,22 +74,18 @@ def mismatches(run: Run, release: str) -> Iterator[Pair]:
     """The pairs of a run that differ with a release of the package of its config."""
     package = run.arguments_class.partition(".")[0]
     versions = {**run.choices.newest(("trl", "transformers")), package: release}
-    document, prefix, table = run.deepspeed, "", _SAME
-    if document is None:
-        document, prefix, table = run.accelerate, "deepspeed_config.", _INLINE
-        if document is None or document.value("distributed_type") != "DEEPSPEED":
-            return
-    if prefix and isinstance(run.config.given("deepspeed"), Setting):
+    config, document = run.configs.deepspeed, run.deepspeed
+    if document is None and isinstance(run.config.given("deepspeed"), Setting):
         return
-    for key, field in table.items():
-        theirs = of_document(document, prefix + key, "accelerate")
+    for key, field in (_INLINE if document is None else _SAME).items():
+        theirs = config.given(key)
         if not isinstance(theirs, Setting) or not theirs.is_known or theirs.value in ("auto", None):
             continue
         ours = _precision(run, field, versions) if field in _PRECISION else run.config.at(versions).final(field)
-        if isinstance(ours, Setting) and ours.is_known and _differ(theirs, ours, prefix != ""):
+        if isinstance(ours, Setting) and ours.is_known and _differ(theirs, ours, document is None):
             yield Pair(key, theirs, field, ((field, ours),), ours.value)
-    if not prefix and not _is_told_alone(document):
-        theirs = of_document(document, "train_batch_size", "accelerate")
+    if document is not None and not _is_told_alone(document):
+        theirs = config.given("train_batch_size")
         if isinstance(theirs, Setting) and isinstance(theirs.value, int):
             yield from _whole_batch(run, theirs, versions)
 

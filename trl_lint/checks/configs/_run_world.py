@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from trl_lint.checks.configs._trainer_given import Given, Value
     from trl_lint.knowledge.loaders import Loader
     from trl_lint.run.runs import Run
+from trl_lint.run.sharding import zero_stage
 
 # Whoever trains with these has them: without torch or accelerate there are no training arguments.
 _NEEDED = frozenset({"torch", "accelerate", "transformers"})
@@ -240,11 +241,10 @@ class RunWorld:
 
     def _stage(self) -> object:
         """The stage of ZeRO, as the DeepSpeed or accelerate config of the run says."""
-        for key in ("deepspeed:zero_optimization.stage", "accelerate:deepspeed_config.zero_stage"):
-            said, backend = self._read(key), self._read("backend")
-            if isinstance(said, Setting) and isinstance(backend, Setting) and backend.value == "DEEPSPEED":
-                return UNKNOWN if said.integer is None else said.integer
-        return UNKNOWN
+        said, backend = zero_stage(self.run), self._read("backend")
+        if not isinstance(said, Setting) or not isinstance(backend, Setting) or backend.value != "DEEPSPEED":
+            return UNKNOWN
+        return UNKNOWN if said.integer is None else said.integer
 
 
 def all_that_differs(config: str, trainer: str, versions: dict[str, str]) -> tuple[object, ...]:

@@ -13,16 +13,15 @@ from trl_lint.knowledge.contradictions import COMPARING, Contradiction, contradi
 from trl_lint.knowledge.ranges import holds
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.records import NamedTuple
-from trl_lint.run.effective import Setting, Unknown, of_document, without_reason
+from trl_lint.run.effective import Setting, Unknown, without_reason
+from trl_lint.run.sharding import backend_of
 
 if TYPE_CHECKING:
     from trl_lint.checks.rule import Rule
-    from trl_lint.project.documents import Document
     from trl_lint.project.stack import Choice
     from trl_lint.run.runs import Run
 
 _PACKAGES = ("trl", "transformers")
-_BACKENDS = ("DEEPSPEED", "FSDP")
 # Every trainer begins with a model, and none has its evaluation data among the first three.
 _POSITIONAL = 3
 _POSITIONS = {"model": 0, "ref_model": 1}  # of the trainers that have a reference model
@@ -168,10 +167,9 @@ def reader(run: Run, versions: dict[str, str], with_defaults: bool = True) -> Re
 
     def read(field: str) -> Setting | Missing:
         kind, _, name = field.rpartition(":")
-        if kind == "accelerate":
-            return _of_accelerate(run, name)
-        if kind == "deepspeed":
-            return _of_document(run.deepspeed, name)
+        if kind in ("accelerate", "deepspeed"):
+            config = run.configs.accelerate if kind == "accelerate" else run.configs.deepspeed
+            return without_reason(config.given(name)) or UNKNOWN
         if kind == "trainer":
             return _of_trainer(run, name)
         if field in _DERIVED:
@@ -190,39 +188,11 @@ def _of_arguments(run: Run, field: str, versions: dict[str, str], with_defaults:
     return without_reason(config.at(versions).final(field) if with_defaults else config.given(field))
 
 
-def _of_document(document: Document | None, path: str) -> Setting | Missing:
-    said = of_document(document, path, "accelerate") if document is not None else UNKNOWN
-    return said if isinstance(said, Setting) else UNKNOWN
-
-
-def _of_accelerate(run: Run, path: str) -> Setting | Missing:
-    """A key of the accelerate config, where no option of the launcher replaces it and no file of DeepSpeed does."""
-    config = run.accelerate
-    from trl_lint.checks._runs import is_overridden
-
-    if config is None or is_overridden(run.launch, config, path) or run.launch.hides_options():
-        return UNKNOWN
-    if path.startswith("deepspeed_config.") and run.deepspeed is not None:
-        return UNKNOWN
-    return _of_document(config, path)
-
-
-def _backend(run: Run) -> Setting | Missing:
-    """Who shards the model: as the accelerate config says, else DeepSpeed if the arguments name a config for it."""
-    said = _of_accelerate(run, "distributed_type")
-    if isinstance(said, Setting) and said.value in _BACKENDS:
-        return said
-    named = run.config.given("deepspeed")
-    if isinstance(named, Setting) and isinstance(named.value, str) and named.value not in ("", "None"):
-        return named._replace(value="DEEPSPEED")
-    return UNKNOWN
-
-
 def _scheduler(run: Run) -> Setting | Missing:
     """Whose scheduler sets the learning rate: that of the DeepSpeed config, where it has one, comes first."""
     named = run.config.given("deepspeed")
     is_named = isinstance(named, Setting) and named.value not in (None, "", "None")
-    if run.accelerate is not None and run.accelerate.value("deepspeed_config.deepspeed_config_file") is not None:
+    if run.configs.accelerate.given("deepspeed_config.deepspeed_config_file"):
         is_named = True
     if run.link("deepspeed") is None and not is_named:
         return Setting("transformers", "default", None) if not isinstance(named, Unknown) else UNKNOWN
@@ -232,7 +202,7 @@ def _scheduler(run: Run) -> Setting | Missing:
     return Setting("transformers" if root.get("scheduler") is None else "deepspeed", "default", None)
 
 
-_DERIVED: dict[str, Callable[[Run], Setting | Missing]] = {"backend": _backend, "scheduler": _scheduler}
+_DERIVED: dict[str, Callable[[Run], Setting | Missing]] = {"backend": backend_of, "scheduler": _scheduler}
 
 
 def _of_trainer(run: Run, name: str) -> Setting | Missing:

@@ -11,7 +11,7 @@ from trl_lint.checks.rule import Rule, Site
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding, Location
 from trl_lint.missing import ABSENT
-from trl_lint.run.effective import Setting, of_document
+from trl_lint.run.effective import Setting
 
 if TYPE_CHECKING:
     from trl_lint.checks.configs._deepspeed_match import Pair
@@ -115,14 +115,14 @@ class ContradictionBetweenFiles(Rule):
 
     def _deepspeed_twice(self, run: Run) -> Iterator[Finding]:
         """The accelerate config configures DeepSpeed, and the training arguments name another config for it."""
-        config = run.accelerate
-        named = run.config.given("deepspeed")
-        if config is None or config.value("distributed_type") != "DEEPSPEED" or not isinstance(named, Setting):
+        config = run.configs.accelerate
+        kind, named = config.given("distributed_type"), run.config.given("deepspeed")
+        if not isinstance(kind, Setting) or kind.value != "DEEPSPEED" or not isinstance(named, Setting):
             return
         if not isinstance(named.value, str) or not named.value or named.location is None:
             return
         for name in _INLINE:
-            inline = of_document(config, f"deepspeed_config.{name}", "accelerate")
+            inline = config.given(f"deepspeed_config.{name}")
             if isinstance(inline, Setting) and inline.location is not None:
                 yield self.finding(
                     named.location,
@@ -135,14 +135,10 @@ class ContradictionBetweenFiles(Rule):
 
     def _checkpointing_twice(self, run: Run, chosen: Choice) -> Iterator[Finding]:
         """FSDP and the trainer both checkpoint activations."""
-        config = run.accelerate
-        if (
-            config is None
-            or config.value("distributed_type") != "FSDP"
-            or run.config.given("fsdp_config") is not ABSENT
-        ):
+        config = run.configs.accelerate
+        kind, fsdp = config.given("distributed_type"), config.given("fsdp_config.fsdp_activation_checkpointing")
+        if not isinstance(kind, Setting) or kind.value != "FSDP" or run.config.given("fsdp_config") is not ABSENT:
             return
-        fsdp = of_document(config, "fsdp_config.fsdp_activation_checkpointing", "accelerate")
         if not isinstance(fsdp, Setting) or fsdp.truth is not True or fsdp.location is None:
             return
         both = run.choices.newest(("trl", "transformers"))

@@ -11,7 +11,9 @@ from trl_lint.project.launches import Launch
 from trl_lint.python.guards import bindings, call_sites, key_of
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.records import NamedTuple
+from trl_lint.run.effective import Setting
 from trl_lint.run.runs import run_of
+from trl_lint.run.sharding import fsdp_version
 
 _PREPARING = frozenset({"prepare", "prepare_model", "prepare_optimizer"})
 _CALLERS_DEEP = 2  # callers of callers; beyond them it is unknown
@@ -49,23 +51,13 @@ def constructor_of(module: PythonModule, node: ast.expr) -> ast.Call | None:
 
 def backend_of(launch: Launch, project: Project) -> Evidence | None:
     """DeepSpeed, FSDP1 or FSDP2 where an `accelerate launch` certainly uses it."""
-    from trl_lint.sources.nodes import find, find_entry, value_of
-
-    if "--use_deepspeed" in launch.options:
-        place = launch.location._replace(message="this launch uses DeepSpeed")
-        return Evidence("DeepSpeed", place, launch.is_documentation)
-    config = run_of(launch, project).accelerate
-    entry = find_entry(config.root, "distributed_type") if config is not None else None
-    if config is None or entry is None:
+    run = run_of(launch, project)
+    said, version = run.configs.accelerate.given("distributed_type"), fsdp_version(run)
+    is_deepspeed = isinstance(said, Setting) and said.value == "DEEPSPEED"
+    name = "DeepSpeed" if is_deepspeed else f"FSDP{version}" if version is not None else ""
+    if not name or not isinstance(said, Setting) or said.location is None:
         return None
-    kind = value_of(entry.value)
-    if kind == "DEEPSPEED":
-        return Evidence("DeepSpeed", config.place(entry, "this run uses DeepSpeed"), launch.is_documentation)
-    if kind == "FSDP":
-        version = find(config.root, "fsdp_config.fsdp_version")
-        name = "FSDP2" if version is not None and str(value_of(version)) == "2" else "FSDP1"
-        return Evidence(name, config.place(entry, f"this run uses {name}"), launch.is_documentation)
-    return None
+    return Evidence(name, said.location._replace(message=f"this run uses {name}"), launch.is_documentation)
 
 
 # -- what was prepared ------------------------------------------------------------------------------------------------

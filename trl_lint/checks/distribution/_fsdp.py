@@ -25,6 +25,7 @@ from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument, is_none
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.run.effective import Setting, as_bool, of_document
 from trl_lint.run.runs import run_of
 from trl_lint.sources import SourceError
 
@@ -148,8 +149,10 @@ def project_fsdp(project: Project) -> Location | None:
 def _set_up(project: Project) -> Iterator[Location]:
     from trl_lint.knowledge.families import OTHER, document_kinds
 
-    configs = (_run_of_config(config) for config in project.documents("accelerate"))
-    yield from (run.location for run in configs if run is not None)
+    for config in project.documents("accelerate"):
+        said = of_document(config, "distributed_type")
+        if isinstance(said, Setting) and said.value == "FSDP" and said.location is not None:
+            yield said.location._replace(message="this run uses FSDP")
     recipes = (kind.kind for kind in (*document_kinds(), OTHER) if kind.recipe)
     for kind in recipes:
         yield from (place for document in project.documents(kind) if (place := _in_recipe(document)) is not None)
@@ -186,7 +189,7 @@ def _rank0_in_arguments(call: ast.Call, module: PythonModule) -> bool | None:
     if not isinstance(value, dict):
         return None
     given = value.get("cpu_ram_efficient_loading", value.get("fsdp_cpu_ram_efficient_loading", False))
-    return _as_bool(given)
+    return as_bool(str(given))
 
 
 def _runs_in_launches(module: PythonModule, project: Project) -> list[FsdpRun]:
@@ -196,12 +199,15 @@ def _runs_in_launches(module: PythonModule, project: Project) -> list[FsdpRun]:
 
 def _run_of(launch: Launch, project: Project) -> FsdpRun | None:
     """Whether a launch starts its script under FSDP, by its accelerate config or its own options."""
-    if launch.launcher == "accelerate":
-        if "--use_fsdp" in launch.options:
-            return _by_option(launch)
-        config = run_of(launch, project).accelerate
-        if config is not None:
-            return _run_of_config(config)
+    config = run_of(launch, project).configs.accelerate
+    kind = config.given("distributed_type") if launch.launcher == "accelerate" else ABSENT
+    if isinstance(kind, Setting):
+        if kind.value != "FSDP" or kind.location is None:
+            return None
+        # `accelerate launch` has "true" as the default of the option behind the key (1.6.0 and 1.15.0 read).
+        loads = config.given("fsdp_config.fsdp_cpu_ram_efficient_loading")
+        rank0 = True if loads is ABSENT else loads.truth if isinstance(loads, Setting) else None
+        return FsdpRun(kind.location._replace(message="this run uses FSDP"), rank0)
     flag = launch.flag("--fsdp")
     if not isinstance(flag, Missing):
         return _by_option(launch) if _is_on(launch) else None
@@ -236,20 +242,3 @@ def _in_recipe(document: Document) -> Location | None:
     is_on = bool(entry.value.items) if isinstance(entry.value, Sequence) else False
     is_on = is_on or str(document.value(key) or "") not in _OFF
     return document.place(entry, "this run uses FSDP") if is_on else None
-
-
-def _run_of_config(config: Document) -> FsdpRun | None:
-    from trl_lint.sources.nodes import find, find_entry, value_of
-
-    entry = find_entry(config.root, "distributed_type")
-    if entry is None or value_of(entry.value) != "FSDP":
-        return None
-    node = find(config.root, "fsdp_config.fsdp_cpu_ram_efficient_loading")
-    # `accelerate launch` has "true" as the default of the option behind the key (1.6.0 and 1.15.0 read).
-    rank0 = True if node is None else _as_bool(value_of(node))
-    return FsdpRun(config.place(entry, "this run uses FSDP"), rank0)
-
-
-def _as_bool(value: object) -> bool | None:
-    text = str(value).lower()
-    return True if text in ("true", "1", "yes", "on") else False if text in ("false", "0", "no", "off") else None

@@ -9,15 +9,14 @@ from trl_lint.checks._trainer_rule import first_started, place_for, seen_at
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Location
 from trl_lint.missing import UNKNOWN
+from trl_lint.run.effective import Setting
 from trl_lint.run.runs import Run
+from trl_lint.run.sharding import fsdp_version
 from trl_lint.run.trainer import TrainerCall
 from trl_lint.run.trainer.models import Quantised, is_unsloth, only, possible_lines, quantised
 from trl_lint.run.trainer.running import value_in
-from trl_lint.sources.nodes import find_entry
 
 _INTEGERS = frozenset({"uint8", "int8", "torch.uint8", "torch.int8"})
-# Options of `accelerate launch` by which the backend, or its version, is another than that of the config.
-OTHER_BACKENDS = frozenset({"--multi_gpu", "--use_deepspeed", "--use_megatron_lm", "--cpu", "--tpu", "--fsdp_version"})
 
 
 def integer_weight_findings(rule: Rule, call: TrainerCall) -> Iterator[Finding]:
@@ -71,15 +70,7 @@ def is_integer(found: Quantised, run: Run | None) -> bool:
 
 def first_fsdp(run: Run) -> Location | None:
     """Where a run is told to use FSDP in its first version; None where it is not, or another, or nobody knows."""
-    options = run.launch.options.keys()
-    if run.launch.launcher != "accelerate" or not options.isdisjoint(OTHER_BACKENDS):
+    if run.launch.launcher != "accelerate" or fsdp_version(run) != 1:
         return None
-    config = run.accelerate
-    if config is None:
-        is_told = "--use_fsdp" in options and "--config_file" not in options
-        return run.launch.location._replace(message="FSDP") if is_told else None
-    entry = find_entry(config.root, "distributed_type")
-    if entry is None or config.value("distributed_type") != "FSDP":
-        return None
-    version = config.value("fsdp_config.fsdp_version")
-    return config.place(entry, "FSDP") if version in (None, 1, "1") else None
+    said = run.configs.accelerate.given("distributed_type")
+    return said.location._replace(message="FSDP") if isinstance(said, Setting) and said.location is not None else None

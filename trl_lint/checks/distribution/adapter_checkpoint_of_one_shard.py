@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.checks._started import processes_of
-from trl_lint.checks.distribution._accelerators import backend_of
 from trl_lint.checks.distribution._checkpoints import saves_less, trains_adapter
-from trl_lint.checks.distribution._integer_weights import OTHER_BACKENDS
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding, Location
+from trl_lint.run.effective import Setting
 from trl_lint.run.runs import Run
+from trl_lint.run.sharding import fsdp_version
 from trl_lint.run.trainer import trainer_calls
-from trl_lint.sources.nodes import find_entry
 
-_KEY, _OPTION = "fsdp_config.fsdp_state_dict_type", "--fsdp_state_dict_type"
+_KEY = "fsdp_config.fsdp_state_dict_type"
 # `_get_model_state_dict` gives the adapter as it lies on each process, and the first one writes it: read in 1.7.0 to
 # 1.14.0 (utils/fsdp_utils.py). 1.6.0 refuses a full state dict, 1.15.0 gathers the adapter.
 _WRITES_ONE = ">=1.7.0,<1.15.0"
@@ -27,22 +26,17 @@ class AdapterCheckpointOfOneShard(Rule):
     launched = True
 
     def check_run(self, run: Run) -> Iterator[Finding]:
-        config = run.accelerate
-        entry = find_entry(config.root, _KEY) if config is not None else None
-        if config is None or entry is None or str(config.value(_KEY)).upper() != "FULL_STATE_DICT":
+        said = run.configs.accelerate.given(_KEY)
+        if not isinstance(said, Setting) or str(said.value).upper() != "FULL_STATE_DICT" or said.location is None:
             return
-        options = run.launch.options.keys()
-        if run.launch.script_path is None or processes_of(run) < 2 or options & (OTHER_BACKENDS | {_OPTION}):
-            return
-        backend = backend_of(run.launch, run.project)
-        if backend is None or backend.kind != "FSDP2" or saves_less(run):
+        if run.launch.script_path is None or processes_of(run) < 2 or fsdp_version(run) != 2 or saves_less(run):
             return
         place = _adapter(run)
         verdict = judge_pins(run.environment, {"accelerate": _WRITES_ONE}, Level(self)) if place is not None else None
         if place is None or verdict is None:
             return
         yield self.finding(
-            config.place(entry, ""),
+            said.location,
             "with FULL_STATE_DICT a checkpoint holds the first process's part of the adapter alone, and who resumes "
             f"from it loses the rest: use SHARDED_STATE_DICT ({verdict.scope})",
             severity=verdict.severity,

@@ -15,6 +15,7 @@ from trl_lint.python.guards import key_of
 from trl_lint.python.module import FUNCTIONS, PythonModule, nodes_in
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.run.effective import Setting
 from trl_lint.run.runs import Run
 from trl_lint.run.trainer import Made, TrainerCall
 
@@ -147,12 +148,8 @@ def _is_plain_ddp(run: Run, call: TrainerCall) -> bool:
         or options & {"--use_deepspeed", "--use_fsdp", "--cpu", "--tpu"}
     ):
         return False
-    config = run.accelerate
-    if config is not None:
-        return config.value("distributed_type") == "MULTI_GPU"
-    if run.launch.launcher == "accelerate":
-        return "--multi_gpu" in options and "--config_file" not in options
-    return run.launch.launcher == "torchrun"
+    kind = run.configs.accelerate.given("distributed_type")
+    return kind.value == "MULTI_GPU" if isinstance(kind, Setting) else run.launch.launcher == "torchrun"
 
 
 rule = AttributeOfWrappedModel()

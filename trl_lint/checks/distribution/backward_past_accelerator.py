@@ -28,6 +28,7 @@ from trl_lint.python.module import FunctionNode, PythonModule, nodes_in
 from trl_lint.python.values import argument, is_none
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.run.effective import Setting
 from trl_lint.run.runs import run_of
 
 _OPTIMIZER = regex(r"opt(?!ion)", re.I)
@@ -194,20 +195,16 @@ def of_launch(launch: Launch, project: Project, precision: ast.expr | Missing) -
     backend = backend_of(launch, project)
     if backend is not None and backend.kind == "DeepSpeed":
         return backend
-    option = launch.options.get("--mixed_precision")
     is_open = precision is ABSENT or (isinstance(precision, ast.expr) and is_none(precision))
     if not is_open or "--cpu" in launch.options:
         return None
-    if option is not None:
-        place = launch.source.location(option.start, option.end, "this launch chooses fp16")
-        return Evidence("fp16", place, launch.is_documentation) if option.text == "fp16" else None
-    config = run_of(launch, project).accelerate
-    if config is None or config.value("mixed_precision") != "fp16" or config.value("use_cpu") is True:
+    config = run_of(launch, project).configs.accelerate
+    said, on_cpu = config.given("mixed_precision"), config.given("use_cpu")
+    if not isinstance(said, Setting) or said.value != "fp16" or said.location is None:
         return None
-    from trl_lint.sources.nodes import find_entry
-
-    entry = find_entry(config.root, "mixed_precision")
-    return Evidence("fp16", config.place(entry, "this run uses fp16"), launch.is_documentation) if entry else None
+    if isinstance(on_cpu, Setting) and on_cpu.truth is not False:
+        return None
+    return Evidence("fp16", said.location._replace(message="this run uses fp16"), launch.is_documentation)
 
 
 def read_accumulation(site: Site, made: ast.Call) -> Evidence | None:

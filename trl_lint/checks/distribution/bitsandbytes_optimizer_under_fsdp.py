@@ -8,7 +8,7 @@ from trl_lint.checks._run_models import trains_all
 from trl_lint.checks._started import processes_of
 from trl_lint.checks.distribution._accelerators import backend_of
 from trl_lint.checks.distribution._checkpoints import saves_less
-from trl_lint.checks.distribution._integer_weights import OTHER_BACKENDS, first_fsdp
+from trl_lint.checks.distribution._integer_weights import first_fsdp
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding, Location
@@ -47,7 +47,7 @@ class BitsandbytesOptimizerUnderFsdp(Rule):
         said = run.config.given("optim")
         if not isinstance(said, Setting) or said.value not in OPTIMIZERS or _has_its_own(run):
             return
-        if run.launch.script_path is None or processes_of(run) < 2 or run.launch.options.keys() & OTHER_BACKENDS:
+        if run.launch.script_path is None or processes_of(run) < 2:
             return
         backend = backend_of(run.launch, run.project)
         if backend is not None and backend.kind == "FSDP2":
@@ -90,7 +90,8 @@ class BitsandbytesOptimizerUnderFsdp(Rule):
 
 def _saves_state(run: Run) -> bool:
     """Whether a run certainly writes checkpoints with the state of its optimizer, gathered by FSDP."""
-    kind = run.accelerate.value(_TYPE) if run.accelerate is not None else None
+    said = run.configs.accelerate.given(_TYPE)
+    kind = said.value if isinstance(said, Setting) else None
     return kind in (None, "FULL_STATE_DICT", "SHARDED_STATE_DICT") and not saves_less(run)
 
 

@@ -26,6 +26,7 @@ from trl_lint.python.reaching import place_of
 from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
+from trl_lint.run.effective import Setting, Unknown
 from trl_lint.run.runs import Run, run_of
 
 # torch 2.13.0, distributed/distributed_c10d.py and storage.py; accelerate 1.15.0, utils/operations.py.
@@ -35,6 +36,7 @@ _JOINS = frozenset({"torch.cat", "torch.concat", "torch.hstack", "torch.stack", 
 # Each process chooses what it sees by itself, or nothing runs on GPUs of NVIDIA.
 _OTHERWISE = regex(r"CUDA_VISIBLE_DEVICES|is_xpu|is_npu|torch_npu|\bcpu\s{0,4}=\s{0,4}True|use_cpu|\bmps\b")
 _ONE_GPU_EACH = frozenset({"--cpu", "--use_cpu", "--tpu", "--virtual_local_rank"})
+_OTHER_DEVICES = (UNKNOWN, "MULTI_CPU", "MULTI_NPU", "MULTI_XPU", "XLA", "MPS")
 _HARMLESS = frozenset({"len", "print"})
 _MOVING = frozenset({"cuda", "prepare", "prepare_model", "to"})
 
@@ -292,13 +294,15 @@ def _sees_all(run: Run) -> bool:
         return False
     if any(name.startswith(("ACCELERATE_USE_CPU", "CUDA_")) for name in launch.env):
         return False
-    config = run.accelerate
-    if launch.launcher == "accelerate" and config is None and "--config_file" in launch.options:
+    if launch.launcher == "accelerate" and run.accelerate is None and "--config_file" in launch.options:
         return False
-    return config is None or (
-        config.value("use_cpu") in (False, ABSENT)
-        and config.value("distributed_type") not in ("MULTI_CPU", "MULTI_NPU", "MULTI_XPU", "XLA", "MPS", UNKNOWN)
-    )
+    if run.accelerate is None:
+        return True
+    config = run.configs.accelerate
+    said, kind = config.given("use_cpu"), config.given("distributed_type")
+    if isinstance(kind, Unknown) or (isinstance(kind, Setting) and kind.value in _OTHER_DEVICES):
+        return False
+    return said is ABSENT or (isinstance(said, Setting) and said.truth is False)
 
 
 rule = GpuTensorsInObjects()

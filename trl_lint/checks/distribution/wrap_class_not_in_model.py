@@ -12,7 +12,7 @@ from trl_lint.knowledge.architectures import families_with_layer, is_composed, l
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.models import family_of
 from trl_lint.records import NamedTuple
-from trl_lint.run.effective import Setting, of_document, without_reason
+from trl_lint.run.effective import Setting
 from trl_lint.run.runs import Run
 from trl_lint.words import listed
 
@@ -64,13 +64,14 @@ def is_foreign(name: str, family: str) -> bool:
 
 def _wrapped(run: Run) -> Wrapped | None:
     """What the accelerate config says, else the training arguments."""
-    config = run.accelerate
-    if config is not None and config.value("distributed_type") == "FSDP":
-        if config.value("fsdp_config.fsdp_auto_wrap_policy") != "TRANSFORMER_BASED_WRAP":
+    config = run.configs.accelerate
+    said, kind = config.given(f"fsdp_config.{_KEY}"), config.given("distributed_type")
+    if isinstance(kind, Setting) and kind.value == "FSDP":
+        policy = config.given("fsdp_config.fsdp_auto_wrap_policy")
+        if not isinstance(policy, Setting) or policy.value != "TRANSFORMER_BASED_WRAP":
             return None
-        said = of_document(config, f"fsdp_config.{_KEY}", "accelerate")
     else:
-        said = without_reason(run.config.given(_KEY))
+        said = run.config.given(_KEY)
         fsdp = run.config.given("fsdp")
         if not isinstance(fsdp, Setting) or not isinstance(fsdp.value, str) or "auto_wrap" not in fsdp.value:
             return None

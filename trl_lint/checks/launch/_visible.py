@@ -10,7 +10,7 @@ from trl_lint.finding import Location
 from trl_lint.project.launches import Launch
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-from trl_lint.run.effective import Setting, of_document
+from trl_lint.run.effective import Setting
 from trl_lint.run.runs import Run
 from trl_lint.run.servers import share_of
 from trl_lint.sources.shell import Word
@@ -99,8 +99,8 @@ def read_seen(run: Run) -> Evidence | None:
             return None
         message = f"{launch.launcher} shows the processes {number} of the GPUs"
         return Evidence(number, said.location._replace(message=message))
-    if launch.launcher == "accelerate" and run.accelerate is not None:
-        ids = of_document(run.accelerate, "gpu_ids")
+    if launch.launcher == "accelerate":
+        ids = run.configs.accelerate.given("gpu_ids")
         if isinstance(ids, Setting) and ids.value not in ("all", None):
             return None
     return read_evidence(launch)

@@ -13,7 +13,7 @@ from trl_lint.grading import milder
 from trl_lint.knowledge.families import Server
 from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.records import NamedTuple
-from trl_lint.run.effective import Setting, of_document, of_flag
+from trl_lint.run.effective import Setting, of_flag
 from trl_lint.run.runs import Run
 from trl_lint.run.servers import read_server, share_of, shown_ids
 from trl_lint.sources import SourceError
@@ -175,12 +175,11 @@ def _has_own_ids(run: Run) -> bool:
     """Whether the accelerate config chooses the GPUs or the CPU: that replaces CUDA_VISIBLE_DEVICES of the shell."""
     if run.accelerate is None:
         return False
-    ids = of_document(run.accelerate, "gpu_ids")
+    ids, on_cpu, kind = map(run.configs.accelerate.given, ("gpu_ids", "use_cpu", "distributed_type"))
     if isinstance(ids, Setting) and ids.value not in ("all", None):
         return True
-    return run.accelerate.value("use_cpu") is True or run.accelerate.value("distributed_type") not in (
-        "MULTI_GPU", "DEEPSPEED", "FSDP", "MEGATRON_LM",
-    )  # fmt: skip
+    is_on_gpus = isinstance(kind, Setting) and kind.value in ("MULTI_GPU", "DEEPSPEED", "FSDP", "MEGATRON_LM")
+    return not is_on_gpus or (isinstance(on_cpu, Setting) and on_cpu.truth is True)
 
 
 def _may_be_on_cpu(run: Run) -> bool:

@@ -193,8 +193,7 @@ def deepspeed_leaves_unclipped(path: str, project: Project) -> Verdict | None:
     found: list[Verdict] = []
     for launch in runs:
         run = run_of(launch, project)
-        config = run.accelerate
-        if launch.is_documentation or config is None or config.value("distributed_type") != "DEEPSPEED":
+        if launch.is_documentation or not _is_of_accelerate(run):
             return None
         place = in_accelerate(run)
         verdict = never_clips(run.environment, "warning", place.is_inline) if place is not None else None
@@ -209,21 +208,28 @@ def _run_clips(launch: Launch, project: Project) -> bool:
     from trl_lint.sources.nodes import find, value_of
 
     run = run_of(launch, project)
-    config = run.accelerate
-    if config is None or config.value("distributed_type") != "DEEPSPEED":
+    if not _is_of_accelerate(run):
         return False
-    file = config.value("deepspeed_config.deepspeed_config_file")
-    if isinstance(file, str):  # what clips stands in that file, and the key here would be refused
-        names = {os.path.basename(file)}
+    config = run.configs.accelerate.block("deepspeed_config")
+    file = config.given("deepspeed_config_file")
+    if isinstance(file, Setting) and isinstance(
+        file.value, str
+    ):  # what clips stands in that file, and the key here would be refused
+        names = {os.path.basename(file.value)}
         roots = [d.root for d in project.documents("deepspeed") if os.path.basename(d.path) in names]
         nodes = [find(root, "gradient_clipping") for root in roots]
         if any(node is not None and not is_off(value_of(node)) for node in nodes):
             return True
         return None in nodes and _has_default(run.environment, ("deepspeed",))
-    node = find(config.root, "deepspeed_config.gradient_clipping")
-    if node is None:  # "auto" is 1.0 for a loop (`_prepare_deepspeed`)
+    said = config.given("gradient_clipping")
+    if not isinstance(said, Setting):  # "auto" is 1.0 for a loop (`_prepare_deepspeed`)
         return _has_default(run.environment, ("accelerate",)) or _has_default(run.environment, ("deepspeed",))
-    return not is_off(value_of(node))
+    return not is_off(said.value)
+
+
+def _is_of_accelerate(run: Run) -> bool:
+    kind = run.configs.accelerate.given("distributed_type")
+    return run.accelerate is not None and isinstance(kind, Setting) and kind.value == "DEEPSPEED"
 
 
 def _has_default(environment: Environment, packages: tuple[str, ...]) -> bool:
