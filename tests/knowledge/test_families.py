@@ -149,7 +149,7 @@ def test_a_broken_family_leaves_the_words_as_they_are(
 
 
 def test_words_of_other_families_are_not_believed(monkeypatch: pytest.MonkeyPatch):
-    asked = needles.Needles((), (b"new",), (), ())
+    asked = needles.Needles((), (b"new",), (), (), ())
     monkeypatch.setattr(needles, "checksum", lambda: 1)
     monkeypatch.setattr(needles, "needles_of_families", lambda: asked)
     assert needles.needles.__wrapped__() == asked

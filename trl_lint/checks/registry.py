@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TABLES = ("trl_lint.checks.declared", "trl_lint.selection_defaults")
 _DECLARATIONS = (
-    "code", "triggers", "needles", "words", "patterns", "skips_tests", "imports", "fences", "documents", "holding",
-    "launches", "runs", "launched", "manifests", "workflows", "counts", "is_slow",
+    "code", "triggers", "needles", "words", "patterns", "skips_tests", "imports", "frameworks", "fences", "documents",
+    "holding", "launches", "runs", "launched", "manifests", "workflows", "counts", "is_slow",
 )  # fmt: skip
 
 
@@ -115,6 +115,12 @@ def shared_modules(module: str) -> tuple[str, ...]:
 
 
 def _by_code(rules: list[Rule]) -> tuple[Rule, ...]:
+    for rule in rules:
+        if rule.frameworks:
+            from trl_lint.knowledge.needles import needles
+
+            names = (*rule.imports, *(word.decode() for word in needles().imports))
+            rule.__dict__["imports"] = tuple(dict.fromkeys(names))
     return tuple(sorted(rules, key=lambda rule: rule.code))
 
 
@@ -164,7 +170,8 @@ class DeclaredRule(Rule):
 
 def declarations(rule: Rule) -> dict[str, Any]:
     """What a rule asks for."""
-    return {key: getattr(rule, key) for key in _DECLARATIONS if getattr(rule, key)}
+    owner = rule if isinstance(rule, DeclaredRule) else type(rule)
+    return {key: getattr(owner, key) for key in _DECLARATIONS if getattr(owner, key, None)}
 
 
 def tables_text() -> tuple[str, str]:

@@ -39,6 +39,7 @@ class Rule:
 
     `triggers`   Python calls (see python/triage.py)         -> `check_call`
     `imports`    Python files that import one of the packages -> `check_module`
+    `frameworks` with `imports`: what the modules of the frameworks begin with that are called otherwise on the index
     `fences`     with `imports` and `documents`: what blocks of Markdown show of such files, too, as hints
     `documents`  kinds of config documents ("any" of the recognised ones, "other", "command" for those that a command of
                  a framework reads) -> `check_document`
@@ -68,6 +69,7 @@ class Rule:
     patterns: ClassVar[tuple[bytes, ...]] = ()
     skips_tests: ClassVar[bool] = False
     imports: ClassVar[tuple[str, ...]] = ()
+    frameworks: ClassVar[bool] = False
     fences: ClassVar[bool] = False
     documents: ClassVar[tuple[str, ...]] = ()
     holding: ClassVar[tuple[str, ...]] = ()

@@ -86,6 +86,16 @@ def has_module(module: str, version: object) -> bool | None:
     return True if _is_module(module, at) else False if _existing(module, at) is ABSENT else None
 
 
+def first_missing(module: str, version: object) -> str:
+    """The outermost module of a dotted name that a release does not have, "" where it has all, or nobody knows."""
+    package, *rest = module.split(".")
+    listed, at = block(package, "modules"), positions(package).get(str(version))
+    if listed is None or at is None or package in (listed.value("@unlisted", at) or "").split():
+        return ""
+    names = (".".join((package, *rest[:count])) for count in range(1, len(rest) + 1))
+    return next((name for name in names if has_module(name, version) is False), "")
+
+
 def modules_beside(module: str, version: object) -> list[str]:
     """The last names of the modules of a release in the package of a module."""
     package = module.partition(".")[0]

@@ -26,12 +26,14 @@ class Needles(NamedTuple):
     `commands`   the programs by which training or serving is started
     `plain`      words of which one is in every file with such a command ...
     `common`     ... or one of these, which are words of other texts as well: with a blank or a quote behind
+    `imports`    what the modules of a framework begin with whose names are not those of its project on the index
     """
 
     documents: tuple[tuple[bytes, ...], ...]
     commands: tuple[bytes, ...]
     plain: tuple[bytes, ...]
     common: tuple[bytes, ...]
+    imports: tuple[bytes, ...]
 
 
 @cache
@@ -39,11 +41,11 @@ def needles() -> Needles:
     """The words to search for. Raises KnowledgeError where a family has to be asked and cannot be read."""
     rows = [line.split() for line in read_text(f"families/{_WRITTEN}").encode().splitlines()]
     if rows and rows[0] == [b"checksum", b"%d" % checksum()]:
-        documents, commands, plain, common = (
+        documents, *singles = (
             [tuple(words) for kind, *words in rows if kind == name]
-            for name in (b"document", b"command", b"plain", b"common")
+            for name in (b"document", b"command", b"plain", b"common", b"import")
         )
-        return Needles(tuple(documents), *(tuple(word for (word,) in found) for found in (commands, plain, common)))
+        return Needles(tuple(documents), *(tuple(word for (word,) in found) for found in singles))
     return needles_of_families()
 
 
@@ -54,15 +56,18 @@ def may_be_document(data: bytes) -> bool:
 
 def needles_of_families() -> Needles:
     """The words to search for, by the families themselves. Raises KnowledgeError."""
-    from trl_lint.knowledge.families import document_kinds, programs
+    from trl_lint.knowledge.families import document_kinds, families, programs
 
     groups = dict.fromkeys(tuple(map(str.encode, group)) for kind in document_kinds() for group in kind.needles)
+    known = [family.arguments for family in families() if family.arguments is not None]
+    imports = dict.fromkeys(one.imported_as.encode() for one in known if one.imported_as != one.package)
     words = [((program.needle or program.command).encode(), program.common) for program in programs().values()]
     return Needles(
         tuple(groups),
         tuple(command.encode() for command in programs()),
         tuple(word for word, is_common in words if not is_common),
         tuple(word for word, is_common in words if is_common),
+        tuple(imports),
     )
 
 
@@ -70,7 +75,8 @@ def needles_text() -> bytes:
     """The contents of `needles.txt`."""
     found = needles_of_families()
     rows = [(b"document", *group) for group in found.documents]
-    for name, words in ((b"command", found.commands), (b"plain", found.plain), (b"common", found.common)):
+    singles = (b"command", found.commands), (b"plain", found.plain), (b"common", found.common)
+    for name, words in (*singles, (b"import", found.imports)):
         rows += [(name, word) for word in words]
     return b"\n".join((b"checksum %d" % checksum(), *(b" ".join(row) for row in rows), b""))
 

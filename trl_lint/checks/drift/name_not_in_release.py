@@ -35,6 +35,7 @@ LastRun = Callable[[], str] | None
 class NameNotInRelease(Rule):
     code = "TRL302"
     imports = PACKAGES
+    frameworks = True
     fences = True
     documents = ("any", "other")
     launches = True
@@ -55,6 +56,12 @@ class NameNotInRelease(Rule):
                 if finding is not None:
                     yield finding
         yield from self._check_members(module, project)
+        from trl_lint.knowledge.needles import needles
+
+        if not module.names.modules().isdisjoint(word.decode() for word in needles().imports):
+            from trl_lint.checks.drift._started_modules import missing_imports
+
+            yield from missing_imports(module, self, project)
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
         if "_target_" not in document.source.text and "_component_" not in document.source.text:

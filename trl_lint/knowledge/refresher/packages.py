@@ -186,7 +186,7 @@ PACKAGES = {
             r"|sampling|app)/\w+)|arguments/.*|pipelines/.*|trainers/(__init__|\w*arguments?|\w*args\w*)|ray_utils/\w+"
             r"|ray/\w+|rlhf_trainers/(__init__|\w*arg\w*)|trainers/rlhf_arguments|ui/(__init__|app)|utils/(__init__|\w*arg\w*)"
             r"|dataset/__init__|tuners?/__init__|plugin/__init__|megatron/(arguments?|export|train|pipelines/\w+)/\w+)\.py",
-            unlisted=("swift",),
+            depth=2,
             tables="$^",
             messages="$^",
             only_fields=True,
