@@ -13,7 +13,7 @@ from trl_lint.sources.shell import Command
 
 
 def commands_of(text: str) -> list[Command]:
-    _, held = held_in(SourceFile("/p/compose.yaml", text.encode()))
+    held = held_in(SourceFile("/p/compose.yaml", text.encode()))
     return with_carried((command for each in held for command in each.commands), text)
 
 

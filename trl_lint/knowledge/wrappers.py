@@ -1,6 +1,7 @@
 """What commands are wrapped in: `rules/wrappers.toml`.
 
-Files in which commands stand as values under keys (job files, task runners, editors), and commands that run another.
+Files in which commands stand as values under keys (job files, task runners, editors), calls of Python that have one
+started elsewhere or say what is installed there, and commands that run another.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ Blank = Literal["", "$X", "${X}", "${{ X }}", "$(X)", "{{ X }}", "{X}"]
 
 # Without one of these words no file of the table holds a command: they are searched for before the table is read.
 _KEYS = regex(
-    rb"\b(?:run|commands?|cmds?|scripts?|args|arguments|entrypoint|entry_points|program|module|tasks|\w+Command)\b"
+    rb"\b(?:run|commands?|cmds?|scripts?|args|arguments|entrypoint|entry_points|program|module|tasks|pip|deps"
+    rb"|python_packages|packages|requirements|\w+(?:Command|_inline|YAML))\b"
 )
 
 
@@ -44,6 +46,9 @@ class Block(NamedTuple):
     `directory`    keys with the working directory, on every level of the way
     `mounts`       keys with folders that a container has under another name: `HOST:CONTAINER`, or blocks with `source`
                    and `target`
+    `packages`     keys with what is installed before: a list of requirements, or a text with one a line
+    `requirements` keys with the name of a file of requirements
+    `inside`       by key, what a text under it is: a Dockerfile, or a file of the kind of that name, in YAML
     `gpus`         keys with the number of GPUs: a number, `A100:4`, `{A100: 4}`, `{count: 4}`; not where a key of
                    `gpus_unless` is there
     """
@@ -65,11 +70,15 @@ class Block(NamedTuple):
     counts: Mapping[str, str] = {}
     directory: tuple[str, ...] = ()
     mounts: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    requirements: tuple[str, ...] = ()
+    inside: Mapping[str, str] = {}
     gpus: tuple[str, ...] = ()
     gpus_unless: tuple[str, ...] = ()
 
     def fault(self) -> str:
-        return "" if self.script or self.each or self.words or self.default else "it holds no command"
+        given = (self.script, self.each, self.words, self.default, self.packages, self.requirements, self.inside)
+        return "" if any(given) else "it holds no command"
 
 
 class HoldingFile(NamedTuple):
@@ -100,6 +109,42 @@ class HoldingFile(NamedTuple):
 
     def fault(self) -> str:
         return "" if self.by_name or self.has or self.any_of or self.values else "nothing tells it from other files"
+
+
+class Call(NamedTuple):
+    """A call of Python that has a command started, or says what is installed where that happens.
+
+    `name` is what is called; with a dot in front it is a method of what is made at run time, in a file that imports one
+    of `imports` (none: in any). The others are names of arguments, "*" for those without a name, with a dot for what
+    stands under a key of one:
+
+    `text`          a text for a shell, `words`: the words of a command
+    `script`        what Python starts, with `arguments`, and with `flags`, by name; `first`: may stand without its name
+    `directory`     the working directory
+    `packages`      requirements, `requirements`: a file with some, `options`: a text with options of that installation
+    `releases`      by argument, the package of which it names the release
+    `elsewhere`     it happens on another machine or in a container
+    """
+
+    name: tuple[str, ...]
+    evidence: tuple[str, ...]
+    imports: frozenset[str] = frozenset()
+    text: str = ""
+    words: str = ""
+    script: str = ""
+    arguments: str = ""
+    flags: str = ""
+    first: str = ""
+    directory: str = ""
+    packages: tuple[str, ...] = ()
+    requirements: tuple[str, ...] = ()
+    options: str = ""
+    releases: Mapping[str, str] = {}
+    elsewhere: bool = True
+
+    def fault(self) -> str:
+        given = (self.text, self.words, self.script, self.packages, self.requirements, self.releases)
+        return "" if any(given) else "it starts and installs nothing"
 
 
 class Wrapper(NamedTuple):
@@ -149,6 +194,7 @@ class Wrapper(NamedTuple):
 
 class _Table(NamedTuple):
     file: tuple[HoldingFile, ...]
+    call: tuple[Call, ...]
     command: tuple[Wrapper, ...]
 
 
@@ -162,6 +208,16 @@ def _table() -> _Table:
 def holding_files() -> tuple[HoldingFile, ...]:
     """Every kind of file of the table. Raises KnowledgeError if it is malformed."""
     return _table().file
+
+
+@cache
+def calls() -> Mapping[str, tuple[Call, ...]]:
+    """The calls of the table by what is called. Raises KnowledgeError."""
+    found: dict[str, list[Call]] = {}
+    for row in _table().call:
+        for name in row.name:
+            found.setdefault(name, []).append(row)
+    return {name: tuple(rows) for name, rows in found.items()}
 
 
 @cache

@@ -67,7 +67,7 @@ class Project:
         """The environment the file at `path` runs in: what its pins allow, package by package."""
         found = self._environments.get(path)
         if found is None:
-            from trl_lint.project.environment import Environment, own_pins
+            from trl_lint.project.environment import Environment, own_pins, own_told
 
             own = own_pins(path, self)
             # Files that pin nothing themselves share the environment of their folder, or of the one that states it.
@@ -79,8 +79,9 @@ class Project:
                 if found is None:
                     found = self._environments[stating] = Environment(self.folders, stating, self.settings.targets)
                 self._environments[around] = found
-            if own:
-                found = Environment(self.folders, path, self.settings.targets, own, found)
+            told = own_told(path, self)
+            if own or told:
+                found = Environment(self.folders, path, self.settings.targets, own, found, told)
             self._environments[path] = found
         return found
 

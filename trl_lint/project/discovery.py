@@ -28,7 +28,7 @@ _WITH_COMMANDS = (
 _NAMES = frozenset(
     (
         "Makefile", "makefile", "GNUmakefile", "Containerfile", "setup.cfg", "uv.lock", "poetry.lock", "justfile",
-        "Justfile", ".justfile", "MLproject", "Pipfile", "Pipfile.lock",
+        "Justfile", ".justfile", "MLproject", "Pipfile", "Pipfile.lock", "tox.ini",
     )
 )  # fmt: skip
 _PREFIXED = regex(r"Dockerfile([._-].*)?\Z|.*\.py\.lock\Z", re.IGNORECASE)
@@ -42,7 +42,7 @@ def is_source(path: str) -> bool:
     folder, name = os.path.split(path)
     if name.endswith(_SUFFIXES) or name in _NAMES or _PREFIXED.match(name):
         return True
-    if kind_of(path) in ("freeze", "definition"):
+    if kind_of(path) in ("freeze", "definition", "readme"):
         return True
     if not name.endswith((".txt", ".in")):
         return False

@@ -8,7 +8,7 @@ head of generated code, and what is pinned for other code of the tree. The neare
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from packaging.version import Version
 
@@ -22,7 +22,8 @@ class Elsewhere:
     """The statements of a tree by the folder that they are for.
 
     The questions are those of `Folders`: the folders above one, whether one has code or a project of its own, what
-    the links of a manifest bring, and what a document installs for which folder ("" for all around it).
+    the links of a manifest bring, what a document installs for which folder ("" for all around it), and what Python
+    files install into the images and jobs that are for one.
     """
 
     def __init__(
@@ -32,11 +33,13 @@ class Elsewhere:
         is_of_its_own: Callable[[str], bool],
         brought: Callable[[Manifest], list[Pin]],
         by_folder: Callable[[Manifest], Mapping[str, Manifest]],
+        jobs: Callable[[str], Sequence[Sequence[Pin]]],
     ) -> None:
         self._upwards = upwards
         self._is_of_its_own = is_of_its_own
         self._brought = brought
         self._by_folder = by_folder
+        self._jobs = jobs
         self._images: dict[str, list[list[Pin]]] = {}
         self._told: dict[str, dict[str, list[Pin]]] = {}  # by folder and package
         self._pinned: dict[str, dict[str, list[Pin]]] = {}
@@ -67,9 +70,10 @@ class Elsewhere:
         return next((upper for upper in self._upwards(folder) if self._is_of_its_own(upper)), folder)
 
     def image(self, name: str, folder: str) -> Package | None:
-        """What the images in folders without code install of a package; "told" where they differ."""
+        """What images install of a package that no file for this folder describes; "told" where they differ."""
         for upper in self._upwards(folder):
-            ways = [found for pins in self._images.get(upper, ()) if (found := Tier(pins).resolve(name)) is not None]
+            images = (*self._images.get(upper, ()), *self._jobs(upper))
+            ways = [found for pins in images if (found := Tier(pins).resolve(name)) is not None]
             if not ways:
                 continue
             if all(way.specifier == ways[0].specifier and way.source == ways[0].source for way in ways):
@@ -119,6 +123,7 @@ def told(name: str, pins: Iterable[Pin], other: Version | None = None) -> Packag
     `other`: the release that whoever follows none of these pins gets.
     """
     kept = list(_distinct(pins))
+    kept = [pin for pin in kept if is_exact(pin.specifier)] or kept
     if not kept:
         return None
     specifiers = [pin.specifier for pin in kept]

@@ -12,7 +12,8 @@ Where something unknown is installed, a package that nothing names is unknown as
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property, partial
 
 from packaging.version import Version
@@ -26,16 +27,18 @@ from trl_lint.project.elsewhere import told
 from trl_lint.project.folders import Folders
 from trl_lint.project.launch_table import launches_of
 from trl_lint.project.packages import Package, assumed, package_of
-from trl_lint.project.pins import Pin, is_manifest, kind_of
+from trl_lint.project.pins import JOB, Manifest, Pin, is_manifest, kind_of
 from trl_lint.project.stack import Choices
 from trl_lint.project.tiers import Tier
+from trl_lint.sources import SourceError
 from trl_lint.sources.requirements import is_exact, normalised
 
 
 class Environment:
     """The packages one file of a project runs with; each is worked out when it is asked for.
 
-    `own`: the pins of the file itself, by rank. `around`: the environment of the other files of its folder.
+    `own`: the pins of the file itself, by rank. `around`: the environment of the other files of its folder. `told`: the
+    releases that the file names and does not install.
     """
 
     def __init__(
@@ -45,6 +48,7 @@ class Environment:
         targets: Mapping[str, str],
         own: Sequence[Tier] = (),
         around: Environment | None = None,
+        told: Sequence[Pin] = (),
     ) -> None:
         self._folders = folders
         self._path = path
@@ -52,6 +56,7 @@ class Environment:
         self._own = own
         self._installs_itself = path.endswith((".py", ".ipynb"))
         self._around = around
+        self._told = told
         self._targets = {normalised(name): version for name, version in targets.items()}
         self._packages: dict[str, Package] = {}
         self._stated: dict[str, Package] = {}
@@ -169,7 +174,8 @@ class Environment:
         if mine is None and (found is None or found.source == "assumed"):
             elsewhere = self._folders.elsewhere
             image = elsewhere.image(name, self._folder) if found is None else None
-            found = image or elsewhere.told_around(name, self._folder) or found
+            mentioned = told(name, (pin for pin in self._told if pin.package == name))
+            found = image or mentioned or elsewhere.told_around(name, self._folder) or found
         elif mine is None and found is not None and found.source == "pin" and found.pins:
             found = self._folders.elsewhere.beside(found, self._folder)
         if found is None and (self.unknown_installs() or self._folders.has_copy_of(name)):
@@ -318,15 +324,50 @@ def own_pins(path: str, project: Project) -> list[Tier]:
         tiers.append(list(lock.pins))
     manifest = project.manifest_around(path) if is_manifest(path) else None
     if manifest is not None:
-        mine = [pin for pin in manifest.pins if pin.package != manifest.project]
+        mine = [pin for pin in manifest.pins if pin.package != manifest.project and not is_for_job(pin)]
         tiers.append([*(pin for pin in mine if not pin.is_optional), *project.folders.brought(manifest)])
         tiers.append([pin for pin in mine if pin.is_optional])
-    if tiers and path.endswith(".py") and manifest is not None and manifest.kind == "pep723":
-        # Looking for launches means reading the project's scripts; only files that uv runs are worth it.
-        from trl_lint.project.manifests.install_commands import with_pins
-
-        tiers.append([pin for launch in launches_of(path, project, b"--with") for pin in with_pins(launch)])
-    if not tiers:
+    given, is_always = _given_by_uv(path, manifest, project)
+    tiers.append(given if is_always else [])
+    if not any(tiers):
         return []
     python = (manifest.python if manifest is not None else "") or project.folders.python(os.path.dirname(path))
     return [Tier(tier, python) for tier in tiers if tier]
+
+
+def own_told(path: str, project: Project) -> list[Pin]:
+    """The releases that a Python file names and does not install, and those that only some of its commands give it."""
+    manifest = project.manifest_around(path) if path.endswith(".py") else None
+    named = list(manifest.told) if manifest is not None and manifest.kind != "compiled" else []
+    given, is_always = _given_by_uv(path, manifest, project)
+    return named if is_always else [*named, *given]
+
+
+def _given_by_uv(path: str, manifest: Manifest | None, project: Project) -> tuple[list[Pin], bool]:
+    """What `uv run --with` gives a script, and whether it is always started so.
+
+    Looking for launches means reading the project's scripts; only files that uv runs, or that train, are worth it.
+    """
+    from trl_lint.python.triage import may_configure
+
+    has_header = manifest is not None and manifest.kind == "pep723"
+    if not path.endswith(".py") or not (has_header or _holds(path, project, may_configure)):
+        return [], True
+    from trl_lint.project.manifests.install_commands import with_pins
+
+    given = [pin for launch in launches_of(path, project, b"--with") for pin in with_pins(launch)]
+    if has_header or not given:
+        return given, True
+    ways = [launch for launch in launches_of(path, project) if not launch.is_documentation]
+    return given, all(with_pins(launch) for launch in ways)
+
+
+def is_for_job(pin: Pin) -> bool:
+    """Whether a pin of a Python file is for the job of another file that it starts."""
+    return pin.step is not None and pin.step.environment.startswith(JOB)
+
+
+def _holds(path: str, project: Project, may: Callable[[bytes], bool]) -> bool:
+    with suppress(OSError, SourceError):
+        return may(project.files.read(path))
+    return False

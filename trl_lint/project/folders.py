@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from trl_lint.project.installs import Installation, Installs
 
 _COMMAND_KINDS = frozenset(("shell", "makefile", "readme", "workflow", *IMAGE_KINDS))
-SCRIPT_KINDS = frozenset(("pep723", "notebook", "script-lock"))
+SCRIPT_KINDS = frozenset(("pep723", "program", "notebook", "script-lock"))
 # Folders in which people keep the sources of other projects.
 _VENDORED = (
     "3rdparty", "3rd_party", "deps", "extern", "external", "externals", "libs", "packages", "repos", "src",
@@ -72,6 +72,7 @@ class Folders:
         self._own_packages: dict[str, dict[str, str]] = {}
         self._versions: dict[tuple[str, str], str | None] = {}
         self._copies: dict[str, bool] = {}
+        self._jobs: dict[str, list[list[Pin]]] = {}
         self._parts: dict[str, dict[str, Manifest]] = {}
         self._with_code: frozenset[str] | None = None
         self._elsewhere: Elsewhere | None = None
@@ -285,7 +286,7 @@ class Folders:
         for upper in self.upwards(folder):
             if upper == self.root or upper in self._spoken_for or self.manifests(upper):
                 return upper
-            if any(True for _ in self._documents_for(upper)):
+            if any(True for _ in self._documents_for(upper)) or self.jobs_for(upper):
                 return upper
         return folder
 
@@ -327,6 +328,22 @@ class Folders:
             found = self._documents[folder] = [manifest for manifest in read if manifest is not None]
         return found
 
+    def jobs_for(self, folder: str) -> list[list[Pin]]:
+        """What the calls of Python files install into each image, or for each job, that is for a folder."""
+        found = self._jobs.get(folder)
+        if found is None:
+            found = self._jobs[folder] = []
+            for upper in self.upwards(folder):
+                paths = (os.path.join(upper, name) for name in self.names(upper) if name.endswith(".py"))
+                for manifest in filter(None, map(self._read, paths)):
+                    part = self._by_folder(manifest).get("" if upper == folder else folder)
+                    ways: dict[str, list[Pin]] = {}
+                    for pin in part.pins if part is not None else ():
+                        if pin.step is not None and pin.step.environment:
+                            ways.setdefault(pin.step.environment, []).append(pin)
+                    found += ways.values()
+        return found
+
     def is_pinned_exactly(self, folder: str, packages: Iterable[str]) -> bool:
         """Whether the install commands of a folder name one release of one of the packages."""
         return any(
@@ -340,7 +357,9 @@ class Folders:
             from trl_lint.project.elsewhere import Elsewhere
 
             manifests = self._all_manifests()
-            self._elsewhere = Elsewhere(manifests, self.upwards, self.is_of_its_own, self.brought, self._by_folder)
+            self._elsewhere = Elsewhere(
+                manifests, self.upwards, self.is_of_its_own, self.brought, self._by_folder, self.jobs_for
+            )
         return self._elsewhere
 
     def _all_manifests(self) -> Iterator[Manifest]:

@@ -22,11 +22,11 @@ from trl_lint.sources.text import MAX_BYTES, refuse_large
 __all__ = ["Launch", "holds_launches", "read_launches"]
 
 _SHELL_SUFFIXES = (".sh", ".bash", ".slurm", ".sbatch", ".zsh", ".pbs", ".lsf", ".qsub", ".sge")
-# Of all JSON and TOML files only these hold commands.
+# Of all JSON, TOML and INI files only these hold commands.
 _WITH_COMMANDS = frozenset(
     (
-        ".devcontainer.json", ".justfile", "devcontainer.json", "hatch.toml", "launch.json", "pixi.toml",
-        "poe_tasks.toml", "pyproject.toml", "tasks.json",
+        ".devcontainer.json", ".justfile", "devcontainer.json", "hatch.toml", "launch.json", "package.json",
+        "pixi.toml", "poe_tasks.toml", "pyproject.toml", "tasks.json", "tox.ini",
     )
 )  # fmt: skip
 _MAKEFILES = frozenset({"Makefile", "makefile", "GNUmakefile"})
@@ -39,9 +39,12 @@ _SCRIPT = regex(rb"\.py\b")
 # In the bytes of a Python file: without one of these it starts nothing.
 _STARTS = regex(
     rb"\b(?:subprocess\b|os\.(?:system|popen)\b|(?:sagemaker|submitit|azureml|sky)\b|azure\.ai\.ml"
-    rb"|submit_job\b|run(?:_uv)?_job\b)"
+    rb"|submit_job\b|run(?:_uv)?_job\b|create_subprocess|(?:modal|nox|invoke|fabric)\b|BashOperator\b)"
 )
-_MARKS = (b"subprocess", b"os.", b"sagemaker", b"submitit", b"azure", b"sky", b"_job")
+_MARKS = (
+    b"subprocess", b"os.", b"sagemaker", b"submitit", b"azure", b"sky", b"_job", b"modal", b"nox", b"invoke", b"fabric",
+    b"BashOperator",
+)  # fmt: skip
 
 
 def holds_launches(path: str) -> bool:
@@ -168,11 +171,11 @@ def _whole_file(file: SourceFile, name: str) -> Iterator[tuple[Source, list[Comm
 
         source = Source(file, "just")
         yield source, just_commands(source), False
-    elif name.endswith((".yml", ".yaml", ".json", ".toml")) or name in _WITHOUT_SUFFIX:
+    elif name.endswith((".yml", ".yaml", ".json", ".toml", ".ini")) or name in _WITHOUT_SUFFIX:
         from trl_lint.project.wrapped import held_in
 
-        source, held = held_in(file)
-        yield source, [command for each in held for command in each.commands], False
+        for held in held_in(file):
+            yield held.source, held.commands, False
     elif name.endswith(_SHELL_SUFFIXES) or _SHEBANG.match(file.data):
         from trl_lint.sources.shell import commands
 

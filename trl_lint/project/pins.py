@@ -19,6 +19,7 @@ SCOPED_KINDS = frozenset(("dockerfile", "definition", "devcontainer"))
 IMAGE_KINDS = SCOPED_KINDS | {"job"}
 LOCKS = ("uv-lock", "poetry-lock", "pylock", "script-lock", "pipfile-lock")
 
+JOB = "job "  # what the name of the environment of a job that runs another file begins with
 _PINNED = " is pinned here"
 # What builds of one release for several machines are told apart by; the code, and what it requires, is the same.
 _PLATFORM = regex(
@@ -192,7 +193,7 @@ _REQUIREMENTS_NAME = regex(
 _REQUIREMENTS_FOLDER = regex(r"[\\/]requirements[\\/][^\\/]+\.(?:txt|in)$", re.IGNORECASE)
 _CONDA_NAME = regex(r"(?:^|[-_.])(?:environment|conda|env)(?:[-_.]|$)", re.IGNORECASE)  # likewise
 _DOCKERFILE_NAME = regex(r"(?:^|[-_.])(?:dockerfile|containerfile)(?:[-_.]|$)", re.IGNORECASE)
-_README_NAME = regex(r"^(?:readme|install|installation|setup)(?:[-_.][^/]*)?\.md$", re.IGNORECASE)
+_README_NAME = regex(r"^(?:readme|install|installation|setup)(?:[-_.][^/]*)?\.(?:md|rst|txt)$", re.IGNORECASE)
 _DEFINITION_NAME = regex(r"^(?:singularity|apptainer)(?:[-_.]|$)", re.IGNORECASE)
 # What people call the output of `pip freeze`, `pip list` and `conda list`.
 _FREEZE_NAME = regex(
@@ -255,7 +256,7 @@ def kind_of(path: str) -> str:
 
 def kind_around(path: str) -> str:
     """The kind of a manifest that counts for the code around it; a "job" may install what it runs."""
-    return kind_of(path) or ("job" if path.lower().endswith((".yaml", ".yml")) else "")
+    return kind_of(path) or ("job" if path.lower().endswith((".yaml", ".yml", "tox.ini")) else "")
 
 
 def kind_where_named(path: str) -> str:

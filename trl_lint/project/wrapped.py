@@ -1,4 +1,4 @@
-"""The commands that stand as values under keys of YAML, JSON and TOML files, by the rows of `rules/wrappers.toml`.
+"""The commands that stand as values under keys of YAML, JSON, TOML and INI files, by the rows of `rules/wrappers.toml`.
 
 Each command knows the variables, the working directory and the GPUs that the file gives it. What runs on another
 machine or in a container has the words of that around it (`Command.outer`), as behind `docker run`.
@@ -10,12 +10,13 @@ import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-from trl_lint.knowledge.wrappers import Block, HoldingFile, files_of_name, keys_of, may_hold_commands
+from trl_lint.knowledge.wrappers import Block, HoldingFile, files_of_name, holding_files, keys_of, may_hold_commands
 from trl_lint.project.fillings import BLANKS, Fillings, at_path
 from trl_lint.project.mounts import Mount, mount_of, on_host, read_mount
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceError, SourceFile
+from trl_lint.sources.excerpt import Excerpt
 from trl_lint.sources.nodes import Mapping, Node, Scalar, Sequence, Value, value_of
 from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.scalar_text import filled, script_of
@@ -32,45 +33,53 @@ _VARIABLE = regex(r"([A-Za-z_]\w*)(?:=(.*))?", re.DOTALL)
 _COUNT = regex(r"(?:[\w.+/-]+:)*(\d+)")
 # The key of a text in a list of blocks, which may have other keys as well.
 _INNER = ("cmd", "command", "run")
+_REQUIREMENT = regex(r"[^\s#][^\n]*")
+_COMMENT = regex(r"\s#")
+_PART = regex(r"\S+")
 _DEVICES = "NVIDIA_VISIBLE_DEVICES"
 _MOST_BLOCKS = 5_000  # of one file
 
 
 class Held(NamedTuple):
-    """The commands of one block of a file: the names of the entries that lead to it, and the kind of the file."""
+    """The commands of one block of a file: the names of the entries that lead to it, the kind of the file, and the text
+    that they stand in: the file, or one in it.
+    """
 
     names: tuple[str, ...]
     kind: HoldingFile
     commands: list[Command]
+    source: Source
 
 
-def held_in(file: SourceFile) -> tuple[Source, list[Held]]:
-    """The commands of a file, block by block, in the order of the text, and the text they stand in.
+def held_in(file: SourceFile) -> list[Held]:
+    """The commands of a file, block by block, in the order of the text.
 
     Raises SourceError where a file whose name tells its kind cannot be read; of another one nobody knows what it is.
     """
     kinds = files_of_name(file.path) if may_hold_commands(file.data) else []
     source = Source(file, _language(file.path))
     if not kinds:
-        return source, []
+        return []
     try:
         roots = _roots(source)
     except (SourceError, RecursionError):
         if any(kind.by_name for kind in kinds):
             raise
-        return source, []
+        return []
     found: list[tuple[int, Held]] = []
     for root in roots:
         for kind in kinds:
             if isinstance(root, Mapping) and is_kind(root, kind):
                 for block in kind.block:
                     found += _of_blocks(root, block, kind, source)
-    return source, [held for _, held in sorted(found, key=lambda pair: pair[0])]
+    return [held for _, held in sorted(found, key=lambda pair: pair[0])]
 
 
 def _language(path: str) -> str:
     if path.endswith(".json"):
         return "json"
+    if path.endswith(".ini"):
+        return "ini"
     return "toml" if path.endswith((".toml", "Pipfile")) else "yaml"
 
 
@@ -119,7 +128,34 @@ def _of_blocks(root: Mapping, block: Block, kind: HoldingFile, source: Source) -
                 break
             commands = _Reader(way, block, kind, source.text).commands()
             if commands:
-                yield way.node.start, Held(way.names, kind, commands)
+                yield way.node.start, Held(way.names, kind, commands, source)
+            for key, name in block.inside.items():
+                inner = at_path(way.node, key)
+                if isinstance(inner, Scalar) and isinstance(inner.value, str):
+                    yield from ((inner.start, held) for held in _inside(inner, name, way.names, source))
+
+
+def _inside(scalar: Scalar, name: str, names: tuple[str, ...], source: Source) -> Iterator[Held]:
+    """The commands of a text under a key: a Dockerfile, or a file in YAML of the kind with that name."""
+    if isinstance(source, Excerpt):
+        return  # what stands in a text under a key holds no others
+    pieces = script_of(source.text, scalar)
+    if name == "dockerfile":
+        from trl_lint.sources.dockerfile import run_commands
+
+        image = Excerpt(source.file, name, pieces)
+        yield Held(names, HoldingFile(name, (), (), (), elsewhere=True), run_commands(image), image)
+        return
+    try:
+        text = Excerpt(source.file, "yaml", pieces)
+        roots = read_trees(text)
+    except (SourceError, RecursionError):
+        return
+    for kind in holding_files():
+        for root in roots if kind.name == name else ():
+            for block in kind.block if isinstance(root, Mapping) else ():
+                assert isinstance(root, Mapping)
+                yield from (held._replace(names=names) for _, held in _of_blocks(root, block, kind, text))
 
 
 def _ways(root: Mapping, path: str) -> Iterator[_Way]:
@@ -136,13 +172,13 @@ def _ways(root: Mapping, path: str) -> Iterator[_Way]:
 def _steps(way: _Way, key: str) -> Iterator[_Way]:
     if not isinstance(way.node, Mapping):
         return
-    if key != "*":
+    if "*" not in key:
         node = way.node.get(key)
         if node is not None:
             yield _into(way, node)
         return
     for entry in way.node.entries:
-        if isinstance(entry.key.value, str):
+        if isinstance(entry.key.value, str) and fnmatchcase(entry.key.value, key):
             yield _into(way, entry.value)._replace(names=(*way.names, entry.key.value))
 
 
@@ -175,6 +211,7 @@ class _Reader:
                 found += self._of_lines([node], self._state())
         if self.block.words or self.block.default:
             found += self._of_words(self._state())
+        found += self._installed()
         if found and self.kind.elsewhere:
             front = (_made("docker"), _made(self.kind.name), *self._gpus())
             for command in found:
@@ -247,7 +284,7 @@ class _Reader:
                 if isinstance(value, Mapping):
                     value = value.get("value") or value
                 yield str(entry.key.value), self._word(value)
-        for item in node.items if isinstance(node, Sequence) else ():
+        for item in node.items if isinstance(node, Sequence) else [] if isinstance(node, Mapping) else [node]:
             if isinstance(item, Mapping):
                 name, given = item.get("name"), item.get("value")
                 if isinstance(name, Scalar):
@@ -347,6 +384,29 @@ class _Reader:
             return Word(texts[0][1], raw, node.start, node.end)
         options = tuple(Option(key, (Word(text, raw, node.start, node.end),)) for key, text in texts)
         return Word(None, raw, node.start, node.end, False, "" if template == HOLE else template, options)
+
+    # -- packages
+
+    def _installed(self) -> list[Command]:
+        """What is installed before anything starts, as the command that does it."""
+        state = self._state()
+        words: list[Word] = []
+        for key in self.block.requirements:
+            if isinstance(node := self._node(key), Scalar) and isinstance(node.value, str):
+                words += [_made("-r")._replace(start=node.start), self._word(node)]
+        lists = [node for key in self.block.packages if isinstance(node := self._node(key), (Scalar, Sequence))]
+        for node in lists:
+            is_file = isinstance(node, Scalar) and any(self._node(key) is node for key in self.block.requirements)
+            for item in [] if is_file else node.items if isinstance(node, Sequence) else [node]:
+                if isinstance(item, Scalar) and isinstance(item.value, str):
+                    words += _required(self._script(item, state), self.text)
+        if not words:
+            return []
+        start, end = min(word.start for word in words), max(word.end for word in words)
+        front = [_made(text)._replace(start=start, end=start) for text in ("pip", "install")]
+        command = Command((*front, *words), state.view(), state.directory, start, end)
+        command.exec_form = True
+        return [command]
 
     # -- flags that are tried
 
@@ -473,6 +533,17 @@ def _shown(scalar: Scalar) -> str:
 def _made(text: str) -> Word:
     """A word that is written nowhere."""
     return Word(text, text, 0, 0)
+
+
+def _required(script: Pieces, text: str) -> Iterator[Word]:
+    """The words of requirements, one a line: an option and its value, or all of the line."""
+    for line in _REQUIREMENT.finditer(script.text):
+        last = len(_COMMENT.split(line[0], 1)[0].rstrip())
+        parts = _PART.finditer(line[0], 0, last) if line[0].startswith("-") else [None]
+        for part in parts:
+            first, behind = (0, last) if part is None else part.span()
+            start, end = script.start(line.start() + first), script.end(line.start() + behind)
+            yield Word(line[0][first:behind], text[start:end], start, end)
 
 
 def _is_shell(node: Node) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from trl_lint.finding import Edit, Location
 from trl_lint.regexes import regex
 from trl_lint.sources import Source
+from trl_lint.sources.excerpt import Excerpt
 from trl_lint.sources.pieces import Pieces
 from trl_lint.sources.text import SourceFile
 
@@ -41,29 +41,14 @@ def _never(text: str) -> bool:
     return False
 
 
-class Fence(Source):
+class Fence(Excerpt):
     """The content of a fenced block; `info` is all that stands behind the opening fence."""
 
-    __slots__ = ("_pieces", "info")
+    __slots__ = ("info",)
 
     def __init__(self, file: SourceFile, language: str, pieces: Pieces, info: str) -> None:
-        super().__init__(file, language, pieces.text)
+        super().__init__(file, language, pieces)
         self.info = info
-        self._pieces = pieces
-
-    def file_offset(self, offset: int) -> int:
-        return self._pieces.start(offset)
-
-    def location(self, start: int, end: int, message: str = "") -> Location:
-        return Location(self.path, *self._span(start, end), message)
-
-    def edit(self, start: int, end: int, content: str) -> Edit:
-        return Edit(self.path, *self._span(start, end), content)
-
-    def _span(self, start: int, end: int) -> tuple[int, int]:
-        """A range of the file that ends behind its last character, not before the next line's text."""
-        first = self._pieces.start(start)
-        return first, self._pieces.end(end) if end > start else first
 
 
 def fences(source: Source, is_shell: Callable[[str], object] = _never) -> list[Fence]:

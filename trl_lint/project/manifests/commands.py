@@ -52,7 +52,7 @@ def read(file: SourceFile, kind: str) -> Manifest | None:
         from trl_lint.project.wrapped import held_in
 
         # What a file of CI installs, or a list of tasks, is what somebody tests with, as in a workflow.
-        if not any(each.kind.elsewhere for each in held_in(file)[1]):
+        if not any(each.kind.elsewhere for each in held_in(file)):
             kind = "workflow"
     document = _Document(file.path, kind, copies)
     for part in _parts(file, kind):
@@ -100,23 +100,26 @@ def _parts(file: SourceFile, kind: str) -> Iterator[_Part]:
 
         source = Source(file, "definition")
         yield _Part(source, post_commands(source))
-    elif kind == "devcontainer":
-        from trl_lint.sources.devcontainer import create_commands
-
-        source = Source(file, "json")
-        yield _Part(source, create_commands(source))
-    elif kind in ("workflow", "job"):
+    elif kind in ("workflow", "job", "devcontainer"):
         from trl_lint.project.carried import with_carried
         from trl_lint.project.wrapped import held_in
 
-        source, held = held_in(file)
-        jobs: dict[str, list[Command]] = {}
-        for each in held:
+        jobs: dict[tuple[str, int], _Part] = {}
+        for each in held_in(file):
             # Each service or task has a machine of its own.
-            if kind == "workflow" or each.kind.elsewhere:
-                names = each.names[:1] if kind == "workflow" else each.names
-                jobs.setdefault("/".join(names), []).extend(with_carried(each.commands, source.text))
-        yield from (_Part(source, commands, job) for job, commands in jobs.items())
+            if kind != "job" or each.kind.elsewhere:
+                job = "/".join({"workflow": each.names[:1], "job": each.names}.get(kind, ()))
+                part = jobs.setdefault((job, id(each.source)), _Part(each.source, [], job))
+                part.commands += with_carried(each.commands, each.source.text)
+        yield from jobs.values()
+    elif kind == "program":
+        from trl_lint.project.python_commands import commands_of_calls
+
+        source = Source(file, "python")
+        places: dict[str, _Part] = {}
+        for environment, command in commands_of_calls(source):
+            places.setdefault(environment, _Part(source, [], environment)).commands.append(command)
+        yield from places.values()
     else:
         yield from _shell_parts(file, kind)
 

@@ -18,6 +18,13 @@ MAX_LOCK_BYTES = 10_000_000  # the largest of known projects have 3 MB
 _NAMES_RELEASE = regex(
     rb"(?i)(?:transformers|trl|torch|accelerate|peft|deepspeed|vllm|verl|axolotl|openrlhf|ms-swift|factory)[^\n]{0,60}?\d\.\d"
 )
+# In a Python file: a call that installs something, or a line that tells how to.
+_INSTALLING = (b"install", b"pip", b"runtime_env", b"_version", b"packages", b"dependencies")
+_INSTALLS = regex(
+    rb"(?:pip_install|runtime_env|run_uv_job|\.install\(|pip3?[ \t]{1,9}install|[\"']pip3?[\"'],|framework_version=)"
+    rb"|(?:transformers|pytorch)_version=|(?:packages_to_install|packages|requirements)="
+)
+_LISTS = regex(rb"\b(?:pip|uv|deps|python_packages|packages|requirements)\b[\"']?[ \t]{0,20}[:=]")
 _SCRIPT_BLOCK = regex(rb"^# /// script[ \t]*\r?$", re.MULTILINE)
 
 
@@ -53,9 +60,9 @@ def read_manifest(file: SourceFile, files: Files) -> Manifest | None:
 
         return setup_cfg.read(file, files)
     if kind == "pep723":
-        from trl_lint.project.manifests import pep723
+        from trl_lint.project.manifests import programs
 
-        return pep723.read(file)
+        return programs.read(file)
     if kind in ("freeze", "compiled"):
         from trl_lint.project.manifests import versions
 
@@ -82,7 +89,7 @@ def _read_page(file: SourceFile) -> Manifest | None:
         return installed
     from trl_lint.project.manifests import versions
 
-    told = versions.told_in_markdown(file)
+    told = versions.told_in_page(file)
     return (installed or Manifest(file.path, "readme", ()))._replace(told=told) if told else installed
 
 
@@ -95,7 +102,13 @@ def _may_hold_pins(kind: str, data: bytes) -> bool:
     if b"\0" in data:
         return kind in ("requirements", "constraints")  # its reader says what is wrong with it
     if kind == "pep723":
-        return b"# /// script" in data and _SCRIPT_BLOCK.search(data) is not None
+        if b"# /// script" in data and _SCRIPT_BLOCK.search(data) is not None:
+            return True
+        # A call that installs, or a comment that says how.
+        may_install = any(word in data for word in _INSTALLING) and _INSTALLS.search(data) is not None
+        return may_install and _NAMES_RELEASE.search(data) is not None
+    if kind == "job" and _LISTS.search(data) and _NAMES_RELEASE.search(data):
+        return True
     if kind in ("shell", "makefile", "dockerfile", "notebook", "workflow", "definition", "devcontainer", "job"):
         return _may_install(data)
     if kind == "compiled":

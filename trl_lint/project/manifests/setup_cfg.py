@@ -9,11 +9,10 @@ from trl_lint.project.manifests.collected import Collected
 from trl_lint.project.manifests.own_version import find_version, version_in_file
 from trl_lint.project.pins import Kind, Manifest
 from trl_lint.regexes import regex
-from trl_lint.sources import Files, LineIndex, Source, SourceFile
+from trl_lint.sources import Files, Source, SourceFile
+from trl_lint.sources.ini import option_lines
 from trl_lint.sources.requirements import normalised
 
-_SECTION = regex(r"\[([^\]]+)\]")
-_OPTION = regex(r"([^\s#;=:][^=:]*)[=:]\s*")
 _OF_ANOTHER = regex(r"%\(\w")
 _FILE = regex(r"file:\s*(\S+)")
 
@@ -21,7 +20,9 @@ _FILE = regex(r"file:\s*(\S+)")
 def read(file: SourceFile, files: Files) -> Manifest | None:
     collected = Collected(Source(file, "ini"))
     values: dict[tuple[str, str], str] = {}
-    for section, option, start, end in _values(file.text):
+    for section, option, start, end in option_lines(file.text):
+        if section != "options.extras_require":
+            option = option.lower()
         values.setdefault((section, option), file.text[start:end].strip())
         kind: Kind | None = None
         if (section, option) == ("options", "install_requires"):
@@ -40,29 +41,6 @@ def read(file: SourceFile, files: Files) -> Manifest | None:
         return None
     python = values.get(("options", "python_requires"))
     return Manifest(file.path, "setup.cfg", pins, python, problems, normalised(name) if name else "", version)
-
-
-def _values(text: str) -> list[tuple[str, str, int, int]]:
-    """Stretches of option values: (section, option, start, end), one for each line of a value."""
-    index = LineIndex(text)
-    found = []
-    section = option = ""
-    for number in range(1, len(index) + 1):
-        start, end = index.line_range(number)
-        line = text[start:end]
-        stripped = line.strip()
-        if not stripped or stripped[0] in "#;":
-            continue
-        if line[0].isspace():
-            if option:
-                found.append((section, option, start, end))
-            continue
-        if match := _SECTION.match(line):
-            section, option = match[1].strip(), ""
-        elif match := _OPTION.match(line):
-            option = match[1].strip().lower() if section != "options.extras_require" else match[1].strip()
-            found.append((section, option, start + match.end(), end))
-    return found
 
 
 def _parts(text: str, start: int, end: int) -> list[tuple[int, int]]:

@@ -8,16 +8,27 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from trl_lint.project.pins import Manifest, Pin
+from trl_lint.project.pins import Manifest, Pin, Step
 from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceFile
-from trl_lint.sources.requirements import normalised
+from trl_lint.sources.pieces import Pieces
+from trl_lint.sources.requirements import is_exact, normalised
 
 _ALIASES = {"pytorch": "torch", "flash-attention": "flash-attn"}
 _VERSION = r"v?(?P<version>\d+(?:\.\d+)+(?:\.?(?:post|rc|a|b|dev)\d+)?)(?:\+[\w.]{1,30})?"
 _NAME = r"(?P<name>[A-Za-z][\w.-]{0,40}[A-Za-z0-9])(?:\[[\w, .-]{0,60}\])?"
 # A line of `pip freeze`, with what stands before it in a list.
 _FROZEN = regex(rf"[ \t>*+-]{{0,20}}[`\"']?{_NAME}[ \t]{{0,20}}={{2,3}}[ \t]{{0,20}}{_VERSION}")
+# A line of a list that gives a range.
+_BOUND = r"(?:[<>]=?|~=|!=)[ \t]{0,9}\d[\w.]{0,20}"
+_RANGED = regex(
+    rf"[ \t>*+-]{{0,20}}[`\"']?{_NAME}[ \t]{{0,20}}(?P<specifier>{_BOUND}(?:[ \t]{{0,9}},[ \t]{{0,9}}{_BOUND}){{0,4}})"
+)
+# A line that is a command for whoever reads it.
+_COMMAND = regex(
+    r"[ \t]{0,40}(?:(?:#{1,3}|>)[ \t]{0,20})?(?:[-*$!%>][ \t]{0,9})?[`\"']{0,3}"
+    r"(?P<command>(?:(?:uv|python3?[ \t]-m)[ \t]{1,9})?pip3?[ \t]{1,9}install[ \t][^\r\n#`]{1,300})"
+)
 # A line of `pip list` or `conda list`.
 _LISTED = regex(rf"{_NAME}[ \t]{{1,60}}{_VERSION}(?=[ \t]|\Z)")
 # What stands between such lines: comments, the head of a table, what comes from an address.
@@ -29,6 +40,7 @@ _SAID = regex(
     re.IGNORECASE,
 )
 _HEADING = regex(r"[ \t]{0,3}#{1,6}[ \t]{1,60}(?P<title>.*)")
+_UNDERLINE = regex(r"(?P<sign>[=~^*\"'#+-])(?P=sign){2,200}[ \t]{0,9}")
 _ABOUT_VERSIONS = regex(
     r"environment|requirement|install|dependenc|version|setup|prerequisite|package|compatib|tested"
     r"|\u73af\u5883|\u4f9d\u8d56|\u5b89\u88c5|\u7248\u672c|\u914d\u7f6e",
@@ -84,11 +96,31 @@ def read_compiled(file: SourceFile) -> Manifest | None:
     return Manifest(file.path, "compiled", (), told=tuple(found)) if found else None
 
 
-def told_in_markdown(file: SourceFile) -> tuple[Pin, ...]:
-    """The releases that a Markdown text names: in blocks, tables, lists, sentences under headings about versions."""
+def told_in_commands(source: Source) -> tuple[Pin, ...]:
+    """The releases in commands of pip that stand in lines of their own: comments, docstrings, examples."""
+    lines = (line for line in _LINE.finditer(source.text) if "pip" in line[0])
+    return tuple(pin for line in lines for pin in _told_to_install(line, source))
+
+
+def _told_to_install(line: re.Match[str], source: Source) -> Iterator[Pin]:
+    match = _COMMAND.match(line[0])
+    if match is None or not is_statement(match["command"]):
+        return
+    from trl_lint.project.manifests.install_commands import read_installation
+    from trl_lint.sources.shell import read_commands
+
+    script = Pieces()
+    script.copy(source.text, line.start() + match.start("command"), line.start() + match.end("command"))
+    for command in read_commands(script.text, script, original=source.text):
+        pins, _ = read_installation(command, None, source, Step(source.path, 0))
+        yield from (pin._replace(step=None) for pin in pins if _is_told(pin.package, pin.specifier))
+
+
+def told_in_page(file: SourceFile) -> tuple[Pin, ...]:
+    """The releases that a page names: in blocks, tables, lists, commands, sentences under headings about versions."""
     source = Source(file, "markdown")
     found: list[Pin] = []
-    fence, is_code, is_about, column = "", False, False, -1
+    fence, is_code, is_about, column, before = "", False, False, -1, ""
     for line in _LINE.finditer(file.text):
         text = line[0]
         if len(text) > _LONGEST:
@@ -99,8 +131,9 @@ def told_in_markdown(file: SourceFile) -> tuple[Pin, ...]:
             continue
         if fence:
             if not is_code:
-                found += _pins(_frozen(text), line.start(), source)
+                found += _listed(text, line, source)
             continue
+        above, before = before, text
         if "|" in text:
             cells = text.strip().strip("|").split("|")
             if column < 0:
@@ -110,19 +143,47 @@ def told_in_markdown(file: SourceFile) -> tuple[Pin, ...]:
             continue
         column = -1
         heading = _HEADING.match(text)
-        if heading is not None:
-            is_about = _ABOUT_VERSIONS.search(heading["title"]) is not None
-            continue
-        if match := _frozen(text):
-            found += _pins(match, line.start(), source)
-        elif is_about and _NO_STATEMENT.search(text) is None:
+        if heading is not None or (above.strip() and _UNDERLINE.fullmatch(text)):
+            is_about = _ABOUT_VERSIONS.search(heading["title"] if heading is not None else above) is not None
+        elif pins := [*_listed(text, line, source), *_told_to_install(line, source)]:
+            found += pins
+        elif is_about and is_statement(text):
             found += [pin for match in _SAID.finditer(text) for pin in _pins(match, line.start(), source)]
     return tuple(found)
 
 
+def is_statement(line: str) -> bool:
+    """Whether no word of a line makes the releases in it a bound, or those that do not work."""
+    return _NO_STATEMENT.search(line) is None
+
+
+def _listed(text: str, line: re.Match[str], source: Source) -> Iterator[Pin]:
+    """What a line of a list says of a package: its release, or a range of them."""
+    if match := _frozen(text):
+        yield from _pins(match, line.start(), source)
+    elif (match := _alone(_RANGED.match(text), text)) is not None:
+        package, specifier = _called(normalised(match["name"])), "".join(match["specifier"].split())
+        if _is_told(package, specifier):
+            start, end = line.start() + match.start("name"), line.start() + match.end()
+            yield Pin(package, specifier, source.location(start, end), "requirement", text=source.text[start:end])
+
+
+def _is_told(package: str, specifier: str) -> bool:
+    """Whether a specifier tells a release: whoever follows one that allows the newest gets what anybody gets."""
+    from trl_lint.knowledge.releases import newest
+    from trl_lint.project.packages import allowed_by
+
+    allowed = allowed_by(package, specifier) if specifier else None
+    return bool(allowed) and (is_exact(specifier) or newest(package) not in (allowed or ()))
+
+
 def _frozen(line: str) -> re.Match[str] | None:
     """A line that names one package and its release, with a comment at most behind it."""
-    match = _FROZEN.match(line)
+    return _alone(_FROZEN.match(line), line)
+
+
+def _alone(match: re.Match[str] | None, line: str) -> re.Match[str] | None:
+    """A match at the beginning of a line, if no more than a comment stands behind it."""
     rest = line[match.end() :].lstrip("`\"', \t") if match is not None else ""
     return match if not rest or rest[0] in "#(;\\" else None
 
