@@ -12,7 +12,7 @@ Where something unknown is installed, a package that nothing names is unknown as
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial
 
@@ -348,10 +348,8 @@ def _given_by_uv(path: str, manifest: Manifest | None, project: Project) -> tupl
 
     Looking for launches means reading the project's scripts; only files that uv runs, or that train, are worth it.
     """
-    from trl_lint.python.triage import may_configure
-
     has_header = manifest is not None and manifest.kind == "pep723"
-    if not path.endswith(".py") or not (has_header or _holds(path, project, may_configure)):
+    if not path.endswith(".py") or not (has_header or _may_train(path, project)):
         return [], True
     from trl_lint.project.manifests.install_commands import with_pins
 
@@ -367,7 +365,7 @@ def is_for_job(pin: Pin) -> bool:
     return pin.step is not None and pin.step.environment.startswith(JOB)
 
 
-def _holds(path: str, project: Project, may: Callable[[bytes], bool]) -> bool:
+def _may_train(path: str, project: Project) -> bool:
     with suppress(OSError, SourceError):
-        return may(project.files.read(path))
+        return project.files.holds(path, b"Trainer", b"Parser")
     return False
