@@ -292,7 +292,11 @@ class Checker:
 
     def _check_document(self, file: SourceFile, explicit: bool) -> bool:
         rules = [rule for rule in self._rules if rule.documents or rule.holding]
-        if not (rules or self.run_rules or self._parses_all) or not file.path.endswith(DOCUMENTS):
+        if not (rules or self.run_rules or self._parses_all):
+            return False
+        if not file.path.endswith(DOCUMENTS):
+            if explicit:
+                self._parse_named(file.path, False)
             return False
         project = self.project(file.path)
         try:
@@ -301,8 +305,8 @@ class Checker:
             self._count_file(file, is_broken=True)
             raise
         if document is None:
-            if explicit and not file.path.endswith(".json"):
-                self._parse_named(file.path)  # JSON may be data, which has more than one value
+            if explicit:
+                self._parse_named(file.path, False)
             self._count_file(file)
             return False
         if self._counting:
@@ -438,14 +442,16 @@ class Checker:
                 if document is None:
                     self._parse_named(path)
 
-    def _parse_named(self, path: str) -> None:
-        """Report a config that somebody names and that cannot be read, whatever its words are."""
-        try:
-            self.project(path).recipe_in(path)
-        except SourceError as error:
-            self._report_named(path, error)
-        except OSError:
-            pass
+    def _parse_named(self, path: str, as_config: bool = True) -> None:
+        """Say what is wrong with a file that somebody names, whatever its words are; `as_config`: to a program."""
+        from trl_lint.project.refused import refusal
+
+        with suppress(OSError):  # it went, and the rules about names say so
+            found = refusal(path, self.project(path), as_config)
+            if isinstance(found, SourceError):
+                self._report_named(path, found)
+            elif found:
+                self._note(path, found)
 
     def _report_named(self, path: str, error: SourceError) -> None:
         self._named.add(path)
