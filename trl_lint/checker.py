@@ -295,7 +295,7 @@ class Checker:
         if not (rules or self.run_rules or self._parses_all):
             return False
         if not file.path.endswith(DOCUMENTS):
-            if explicit:
+            if explicit and file.path.endswith(".toml"):
                 self._parse_named(file.path, False)
             return False
         project = self.project(file.path)

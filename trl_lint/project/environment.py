@@ -351,9 +351,12 @@ def _given_by_uv(path: str, manifest: Manifest | None, project: Project) -> tupl
     has_header = manifest is not None and manifest.kind == "pep723"
     if not path.endswith(".py") or not (has_header or _may_train(path, project)):
         return [], True
+    launches = launches_of(path, project, b"--with")
+    if not launches:
+        return [], True
     from trl_lint.project.manifests.install_commands import with_pins
 
-    given = [pin for launch in launches_of(path, project, b"--with") for pin in with_pins(launch)]
+    given = [pin for launch in launches for pin in with_pins(launch)]
     if has_header or not given:
         return given, True
     ways = [launch for launch in launches_of(path, project) if not launch.is_documentation]

@@ -4,7 +4,6 @@ why nothing of it was checked.
 
 from __future__ import annotations
 
-from trl_lint.paths import DOCUMENTS
 from trl_lint.project import Project, is_larger
 from trl_lint.sources import Source, SourceError
 from trl_lint.sources.text import MAX_BYTES
@@ -20,8 +19,6 @@ def refusal(path: str, project: Project, as_config: bool) -> SourceError | str:
     """
     if path.endswith(".toml"):
         return "" if as_config else _toml(path, project)
-    if not path.endswith(DOCUMENTS):
-        return ""
     try:
         document = project.recipe_in(path)
     except SourceError as error:
