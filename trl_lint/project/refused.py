@@ -35,7 +35,7 @@ def _toml(path: str, project: Project) -> str:
     from trl_lint.sources.toml import read_toml
 
     try:
-        read_toml(Source(project.files.own(path), "toml"))
+        read_toml(Source(project.files.get(path), "toml"))
     except SourceError as error:
         return f"{_UNREAD} {error.message}"
     return ""
@@ -46,7 +46,7 @@ def _is_other_json(path: str, project: Project) -> bool:
     from trl_lint.sources.json import read_json_text, read_value, without_comments
 
     try:
-        text = without_comments(project.files.own(path).text)
+        text = without_comments(project.files.get(path).text)
         try:
             read_json_text(text)
         except SourceError as error:
