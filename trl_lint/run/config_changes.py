@@ -14,7 +14,7 @@ from trl_lint.memos import per_module
 from trl_lint.missing import UNKNOWN
 from trl_lint.project import Project
 from trl_lint.project.modules import imported_name
-from trl_lint.python.guards import key_of
+from trl_lint.python.guards import bindings, key_of
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.records import NamedTuple
 from trl_lint.run.effective import Setting
@@ -62,7 +62,11 @@ def _assigned(module: PythonModule) -> list[tuple[str, Setting]]:
     found = []
     for node in module.of(ast.Attribute):
         is_own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
-        if is_own or not (isinstance(node.ctx, ast.Store) or _is_changed(node, module)):
+        if (
+            is_own
+            or _is_loaded(node.value, module)
+            or not (isinstance(node.ctx, ast.Store) or _is_changed(node, module))
+        ):
             continue
         value: object = UNKNOWN
         parent = module.parents[node]
@@ -79,6 +83,16 @@ def _assigned(module: PythonModule) -> list[tuple[str, Setting]]:
             given = [_set_by(call, module)] if name in _SETTERS else []
         found += [(name, Setting(UNKNOWN, "script", module.location(call))) for name in given if name]
     return found
+
+
+def _is_loaded(node: ast.expr, module: PythonModule) -> bool:
+    """Whether a name only ever holds what was loaded of a model: a tokenizer has a `pad_token` of its own."""
+    values = bindings(module).get(node.id, []) if isinstance(node, ast.Name) else []
+    loaded = [one for one in values if isinstance(one, ast.Call) and key_of(one.func).endswith(".from_pretrained")]
+    is_parameter = any(
+        isinstance(node, ast.Name) and node.id in _parameters(one) for one in module.functions_around(node)
+    )
+    return bool(values) and len(loaded) == len(values) and not is_parameter
 
 
 def _set_by(call: ast.Call, module: PythonModule) -> str:

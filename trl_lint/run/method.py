@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from trl_lint.coverage import UNMAPPED
 from trl_lint.knowledge.families import TrainingKind
+from trl_lint.missing import ABSENT
 from trl_lint.regexes import regex
 from trl_lint.run.effective import Setting, Unknown
 from trl_lint.run.runs import Run
@@ -94,6 +95,8 @@ def method_of(run: Run) -> str:
     (`openrlhf.cli.train_dpo`).
     """
     said = run.config.setting("method")
+    if run.launch.subcommand in _COMMANDS and run.config.given_setting("method") is ABSENT:
+        return str(run.launch.subcommand)
     if isinstance(said, Setting):
         if isinstance(said.value, str) and said.value not in ("", "None", "null"):
             return said.value
@@ -101,8 +104,6 @@ def method_of(run: Run) -> str:
             return ""  # one that nobody knows
     elif isinstance(said, Unknown) and said.reason is not UNMAPPED:
         return ""
-    if run.launch.subcommand in _COMMANDS:
-        return str(run.launch.subcommand)
     stem = _stem_of(run.arguments_class.rpartition(".")[2])
     if stem and stem not in _NO_METHOD:
         return stem.lower()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from trl_lint.coverage import NOT_PLAIN
 from trl_lint.finding import Location
+from trl_lint.knowledge.families import Settings
 from trl_lint.missing import ABSENT, Missing
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
@@ -54,6 +55,8 @@ def values_of(run: Run, everything: bool = False) -> list[Line]:
     versions = run.choices.newest(("trl", "transformers"))
     signature = run.signature(versions) if everything else None
     names = {*config.names(), *(signature.parameters if signature is not None else ())}
+    if everything:
+        names.update(filter(None, map(config.option, Settings._fields)))
     found = [line for name in names if (line := _line(name, run, config, everything)) is not None]
     return sorted(found or _words(run), key=lambda line: line.name)
 
@@ -66,7 +69,8 @@ def _line(name: str, run: Run, config: Config, everything: bool) -> Line | None:
     if said is ABSENT or (isinstance(said, Setting) and said.origin == "default"):
         return Line(name, default, default, None) if everything and default is not None else None
     if isinstance(said, Unknown):
-        return Line(name, None, default, said.place, said.reason)
+        written = _written(said, run)
+        return Line(name, written, default, said.place, "" if written is not None else said.reason)
     value = _text(said)
     if value is not None and value == default and not everything:
         return None
@@ -92,6 +96,15 @@ def _words(run: Run) -> Iterator[Line]:
 
 def _shown(name: str, value: str | None, place: Location) -> Line:
     return Line(name, value, None, place, "" if value is not None else NOT_PLAIN)
+
+
+def _written(said: Unknown, run: Run) -> str | None:
+    """The text of a list or a block that a word of the command gives; None for everything else."""
+    place, words = said.place, run.launch.args
+    if said.reason != NOT_PLAIN or place is None or place.path != run.launch.source.path:
+        return None
+    word = next((word for word in words if word.start <= place.start < word.end and "=" in (word.text or "")), None)
+    return word.text.partition("=")[2] if word is not None and word.text is not None else None
 
 
 def _several(said: Setting, run: Run) -> str:

@@ -101,6 +101,12 @@ def _of_script(script: Script, inputs: Inputs) -> Layer:
     """
     given, hides = script.given()
     changed = frozenset(script.changed)
+    for keyword in script.call.keywords if script.call is not None and inputs.is_launched else ():
+        name = keyword.arg or ""
+        if name in given and name not in changed and not given[name].is_known:
+            from trl_lint.run.readers.script_flags import of_command
+
+            given[name] = of_command(keyword.value, script.module, inputs) or given[name]
     arguments_class, newest = inputs.arguments_class, newest_of(inputs)
 
     def names() -> Iterator[str]:

@@ -173,7 +173,7 @@ def read_config(inputs: Inputs) -> Config:
 
     def flags() -> Iterator[str]:
         texts = (word.text or "" for word in words.words)
-        yield from (text.partition("=")[0][2:].replace("-", "_") for text in texts if text.startswith("--"))
+        yield from (text.partition("=")[0][2:].replace("-", "_") for text in texts if text[:2] == "--" != text)
 
     def of_assignments(name: str) -> Said:
         return _assigned(launch.args, name, launch.source.location)

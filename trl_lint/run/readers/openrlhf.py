@@ -104,13 +104,21 @@ def flags_of(run: OpenRLHFRun, version: str) -> Flags | None:
     return run.own if run.own is not None else flags_in_release(run.module, version)
 
 
+def release_of(run: OpenRLHFRun) -> str:
+    """The newest release in use that knows all flags of a command, else the newest; "" where none is known."""
+    releases = run.choices.releases(_PACKAGE)[::-1]
+    read = ((release, arguments_in(run, release)) for release in releases)
+    fitting = (name for name, said in read if said and not any(one.kind == "unknown" for one in said.faults))
+    return next(fitting, releases[0] if releases else "")
+
+
 def read_config(inputs: Inputs) -> Config:
     """The options of OpenRLHF: what its parser makes of the command line."""
     found, here = run_or_reason(inputs.launch, inputs.project), inputs.launch.location
     if not isinstance(found, OpenRLHFRun):
         return nothing_known(inputs.framework, found or NOT_KNOWN, here)
-    versions = found.choices.newest((_PACKAGE,))
-    if found.own is None and not versions:
+    versions = {} if found.own is not None else {_PACKAGE: release_of(found)}
+    if not all(versions.values()):
         return nothing_known(inputs.framework, NO_RELEASE, here)
     arguments = arguments_in(found, versions.get(_PACKAGE, ""))
     if arguments is None:

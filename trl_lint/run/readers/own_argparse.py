@@ -64,7 +64,8 @@ class OwnParser(NamedTuple):
     """What a program of the project takes: its flags, by their names with dashes.
 
     `required`: all names of each flag that has to be given. `takes_words`: it has arguments without a name. `surplus`:
-    what becomes of a flag that it does not know; "kept": something else may read it.
+    what becomes of a flag that it does not know; "kept": something else may read it. `fields`: all names of the flag by
+    the field that it fills.
     """
 
     path: str
@@ -73,6 +74,7 @@ class OwnParser(NamedTuple):
     takes_words: bool
     surplus: Surplus
     location: Location
+    fields: dict[str, tuple[str, ...]]
 
 
 class _UnreadError(Exception):
@@ -145,7 +147,11 @@ class _Reader:
             flags[one.name] = read_flag(one.name, one.text if is_clear else _ANYTHING)
         surplus: Surplus = next((one for one in _SURPLUS if one in self.parses), "refused")
         required = tuple(_names(call) for call, found in self.declared.items() if _has_to_be_given(found, flags))
-        return OwnParser(module.path, flags, required, takes_words, surplus, self.parsers[0])
+        fields: dict[str, tuple[str, ...]] = {}
+        for call in self.declared:
+            name = _field_of(call, flags)
+            fields[name] = () if name in fields else _names(call)  # of two, nobody knows which counts
+        return OwnParser(module.path, flags, required, takes_words, surplus, self.parsers[0], fields)
 
     def read_imported(self, module: PythonModule) -> None:
         """Read the files of the project that parse the command line when the script imports them."""
@@ -219,6 +225,12 @@ def _has_to_be_given(found: list[Declared], flags: dict[str, Flag]) -> bool:
 
 def _names(call: ast.Call) -> tuple[str, ...]:
     return tuple(node.value for node in call.args if isinstance(node, ast.Constant) and isinstance(node.value, str))
+
+
+def _field_of(call: ast.Call, flags: dict[str, Flag]) -> str:
+    """What a flag fills; "" for what is none."""
+    name = next((name for name in _names(call) if name.startswith("--")), "")
+    return (flags[name].dest or name[2:].replace("-", "_")) if name in flags else ""
 
 
 def _is_short(node: ast.expr) -> bool:

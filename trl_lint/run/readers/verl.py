@@ -353,6 +353,8 @@ def _of_overrides(run: VerlRun) -> Layer:
                 if name.startswith(f"{override.key}."):
                     return Unknown(NOT_PLAIN, place)
                 continue
+            if override.is_container and override.is_certain and override.sign != "~":
+                return Unknown(NOT_PLAIN, place)
             value = read_value(override.value) if override.is_certain else UNKNOWN
             if override.sign == "~" or isinstance(value, (Missing, Mandatory)):
                 return Unknown(REWRITTEN if override.sign == "~" else HIDDEN, place)
