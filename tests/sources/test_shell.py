@@ -274,9 +274,56 @@ def test_after_an_error_nothing_is_known():
     }
 
 
-def test_a_placeholder_is_an_error_of_its_command():
-    assert last("python a.py --data <your data> --x 1").errors
-    assert not last("python a.py < data > log").errors
+BLANKS = ["<your data>", "<path>", "<path/to/data.json>", "<MODEL_NAME>", "<a-b_c>", "<m>"]
+FORMS = [
+    "--data {} --x 1",
+    "--data={} --x 1",
+    "data.path={} --x 1",
+    "--data /mnt/{}/a --x 1",
+    "--data \\\n  {} \\\n  --x 1",
+]
+
+
+@pytest.mark.parametrize("blank", BLANKS)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "around", ["{}\n", "A=1 {} | tee log\n", "if true; then\n  {}\nfi\n", "# don't\n{}\npython b.py\n"]
+)
+def test_a_blank_is_a_value_that_nobody_knows(blank: str, form: str, around: str):
+    text = around.format(f"python a.py {form.format(blank)}")
+    (command,) = [one for one in read(text) if texts(one)[:2] == ["python", "a.py"]]
+    assert not command.errors and not command.redirects
+    assert texts(command)[-2:] == ["--x", "1"]
+    (unknown,) = [word for word in command.words if word.text is None]
+    assert text[unknown.start : unknown.end] == unknown.raw and blank in unknown.raw
+
+
+def test_a_blank_of_no_flag_may_be_several_words():
+    assert [word.several for word in last("python a.py <options> --x <value>").words if word.text is None] == [
+        True,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "errors"),
+    [
+        ("python a.py < data > log", False),
+        ("python a.py <data >log", False),
+        ("python a.py <data.txt> log --x 1", True),  # nobody knows which of the two it is
+        ("python a.py --text 'a <b> c' --x 1", False),
+        ('python a.py --text "a <b> c" --x 1', False),
+        ("python a.py --x 1 # <not this", False),
+        ("python a.py --x $((1<b>2)) --y 1", False),
+        ("cat <<EOF\n<b>\nEOF\n", False),
+        ("diff <(sort a) <(sort b)", False),
+        ("python a.py <<<word", False),
+    ],
+)
+def test_what_is_no_blank_stays_as_it_is(text: str, errors: bool):
+    found = read(text)
+    assert any(command.errors for command in found) is errors
+    assert all("__unknown__" not in (word.text or "") for command in found for word in command.words)
 
 
 @pytest.mark.parametrize("text", ["", "\0", "\\", '"', "(" * 500, "$(" * 500, "if true; then " * 500, "\ud800"])

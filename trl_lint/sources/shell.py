@@ -88,10 +88,13 @@ def read_commands(
 
     `original` is that other text; `state` holds what is known before; `script` is the path of a file that is a script.
     """
+    from trl_lint.sources.shell_blanks import fill_blanks
     from trl_lint.sources.shell_reader import Reader
     from trl_lint.sources.shell_text import ShellText
 
     state = State() if state is None else state
+    if (filled := fill_blanks(text, pieces)) is not None:
+        text, pieces, original = filled.text, filled, text if original is None else original
     reader = Reader(ShellText(text, text if original is None else original, pieces), state, script)
     try:
         reader.read()

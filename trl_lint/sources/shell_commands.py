@@ -28,7 +28,7 @@ _HARMLESS_SOURCES = regex(
     r"(?:^|/)(?:activate|\.?bashrc|\.bash_profile|\.?profile|conda\.sh|init\.sh|bash)$|/etc/profile"
 )
 _HARMLESS_EVAL = regex(r"\b(?:conda|mamba|micromamba|ssh-agent|pyenv|direnv|modulecmd)\b")
-_PLACEHOLDER = regex(r"(?<![<A-Za-z0-9&])<[A-Za-z][\w ./-]*>")
+_PLACEHOLDER = regex(r"(?<![<A-Za-z0-9&])<[A-Za-z](?:[\w ./-]*[\w./-])?>")
 _OPERATORS = frozenset({"&&", "||"})
 _CUT = regex(r"(?P<before>[ \t]*)\\(?:(?P<blanks>[ \t]+(?:#[^\n]*)?)(?=\r?\n|\Z)|\r?\n(?=[ \t]*(?:#|\r?\n)))")
 _ESCAPED_IN_HEREDOC = regex(r"\\\\|\\`|\\\$(\{?\w+\}?|[@*#?])?")

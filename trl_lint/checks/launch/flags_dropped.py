@@ -20,6 +20,7 @@ _ARGUMENT = regex(
     r"(?P<flag>--?[A-Za-z][\w.-]*)(?=[\s=\\\"'$]|\Z)"
     r"|(?P<key>(?:\+{1,2}|~)[A-Za-z_][\w./@-]*|[A-Za-z_][\w/@-]*(?:\.[\w/@-]+)+)="
 )
+_BLANK = regex(r"<[A-Za-z][^<>]{0,200}>")
 _INDENT = regex(r"[ \t]*")
 _COMMENT_MARK = regex(r"[ \t]*(?:#[ \t]*)?")
 _LINE = regex(r"(?P<content>[^\r\n]*)(?P<end>\r?\n|\Z)")
@@ -38,6 +39,8 @@ class FlagsDropped(Rule):
         cut = launch.command.cut
         if cut is None or launch.command.errors or launch.source.language == "dockerfile":
             return
+        if launch.is_documentation and any(_BLANK.search(word.raw) for word in launch.command.words):
+            return  # a synopsis: its comments explain the blanks that somebody fills in
         argument = dropped_argument(launch.source, cut)
         if argument is None:
             return

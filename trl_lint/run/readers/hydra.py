@@ -106,9 +106,9 @@ def read_command_line(launch: Launch) -> CommandLine | None:
                 return None
             options[name] = given
         elif text is None and _ARGUMENTS.match(word.raw):
+            if not overrides and word is not launch.args[-1]:
+                return None  # what is given from outside comes first, and may add any key
             takes_more = True
-        elif takes_more:
-            return None  # what is given from outside comes first, and may add any key
         elif (override := _read_override(word)) is not None:
             overrides.append(override)
         elif text is None and (possible := _possible_overrides(word, launch)) is not None:
