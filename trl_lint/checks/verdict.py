@@ -30,8 +30,9 @@ class Level(NamedTuple):
     """How severe a finding can be: the `highest` level, or the rule on whose page it stands.
 
     `is_mild`: one lower, for what is only shown, or open to arguments. `of_code`: False for a key, a flag or a word of
-    a config, a recipe or a command. It was written for the release that runs it, so that of what only older releases
-    refuse nothing is told. `stops`: False where the program goes on, which is one lower than where it stops.
+    a config, a recipe or a command. It was written for the release that runs it: nothing is told of what only older
+    releases refuse, nor of what only the newest one does where every statement of the tree names an older one.
+    `stops`: False where the program goes on, which is one lower than where it stops.
     """
 
     highest: Severity | Rule
@@ -183,6 +184,8 @@ def judge_pins(
         answer = package.holds(specifier)
         if answer in ("none", "unknown"):
             return None
+        if not _level(level).of_code and not package.is_stated(package.affected(specifier)):
+            return None
         is_old = package.resolved is not None and not holds(specifier, package.resolved)
         if is_old and not has_floor(package.specifier):
             return None
@@ -213,6 +216,8 @@ def _verdict(chosen: Choice, bad: Sequence[str], evidence: Evidence, level: Leve
     level = _level(level)
     if evidence.only_old and not (level.of_code and has_floor(chosen.package.specifier)):
         return None
+    if not level.of_code and not chosen.package.is_stated(bad):
+        return None  # every statement names a release that takes it: it was written for one of these
     why = basis_of(chosen)
     if evidence.always:
         last = releases(chosen.package.name)[-1]

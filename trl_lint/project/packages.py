@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Literal
 
 from packaging.version import Version
@@ -110,6 +110,12 @@ class Package:
     def places(self) -> tuple[Location, ...]:
         """Where it is pinned, and what decides where it is not, as related places of a finding."""
         return tuple(pin.place for pin in (*self.pins, *self.because)[:_MOST_PLACES])
+
+    def is_stated(self, versions: Iterable[object]) -> bool:
+        """Whether something states one of these releases; else they are what those get who follow no statement."""
+        if self.source != "told" or any(pin.condition for pin in self.pins):
+            return True
+        return any(holds(pin.specifier, str(version)) for version in versions for pin in self.pins)
 
     def affected(self, specifier: str) -> list[str]:
         """The allowed releases that satisfy a specifier, oldest first."""

@@ -96,7 +96,7 @@ class StaleEnvironmentVariable(Rule):
         is_own: Callable[[str], bool],
     ) -> Finding | None:
         """What the releases make of the variable; None where nothing is wrong with it."""
-        from trl_lint.checks.verdict import judge_pins
+        from trl_lint.checks.verdict import Level, judge_pins
         from trl_lint.knowledge.variables import entries
 
         for entry in entries(setting.name):
@@ -115,7 +115,7 @@ class StaleEnvironmentVariable(Rule):
             # A name that some allowed release still reads is no mistake where nothing but a hint is said of it.
             if not holds_for_all and (entry.is_listed or entry.rename) and entry.severity == "info":
                 continue
-            verdict = judge_pins(environment, entry.packages, entry.severity)
+            verdict = judge_pins(environment, entry.packages, Level(entry.severity, of_code=False))
             if verdict is None:
                 continue
             return self.finding(
