@@ -130,6 +130,36 @@ def test_a_package_that_lies_as_its_sources_do_is_a_copy(tmp_path: Path):
     assert places(run(tmp_path), tmp_path) == ["train.py"]
 
 
+SAID = '__version__ = "4.28.1"\n'
+
+
+@pytest.mark.parametrize("said", [SAID, '"""T."""\nimport os\n\n__version__: str = "4.29.0.dev0"\n'])
+@pytest.mark.parametrize("where", ["libs/transformers", "transformers", "a/b/transformers", "x/peft", "x/verl"])
+def test_a_bare_copied_package_is_a_copy(tmp_path: Path, where: str, said: str):
+    lay_out(tmp_path, {**OWN, f"{where}/__init__.py": said, f"{where}/trainer.py": BAD, f"{where}/models/a.py": BAD})
+    report = run(tmp_path)
+    assert places(report, tmp_path) == ["train.py"]
+    assert len(notes(report)) == 1
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"libs/transformers/__init__.py": "", "libs/transformers/a.py": BAD},  # nothing tells a release
+        {"libs/transformers/__init__.py": "from .v import __version__\n", "libs/transformers/a.py": BAD},
+        {"libs/my_trl/__init__.py": SAID, "libs/my_trl/a.py": BAD},
+        {"libs/transformers/a.py": BAD},
+        {"verl/__init__.py": SAID, "verl/a.py": BAD},  # the fork of a framework
+        {"src/peft/__init__.py": SAID, "src/peft/a.py": BAD},
+        {"peft/__init__.py": SAID, "peft/a.py": BAD, "setup.py": SETUPS["setup.py"].format("peft", "0.9.0")},
+        {"mine/transformers.py": SAID, "mine/a.py": BAD},
+    ],
+)
+def test_a_package_of_such_a_name_that_is_no_copy(tmp_path: Path, files: dict[str, str]):
+    lay_out(tmp_path, {**OWN, **files})
+    assert len(places(run(tmp_path), tmp_path)) == 2
+
+
 @pytest.mark.parametrize("name", ["mine", "transformers-extras", "my-trl", "trl-recipes", ""])
 def test_a_project_below_the_root_is_its_owners(tmp_path: Path, name: str):
     lay_out(tmp_path, {**OWN, **copied(name or "x", "sub")})

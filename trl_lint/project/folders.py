@@ -381,11 +381,15 @@ class Folders:
         """
         found = self._beside.get(place)
         if found is None:
-            uppers = self.upwards(place if tracked.is_folder(place) else os.path.dirname(place))
-            every = [one for upper in uppers for one in self._targets(upper).get(place, ())]
+            every = list(self.installing(place))
             told = [one for one in every if kind_of(one.path) != "workflow"]
             found = self._beside[place] = told or every
         return found
+
+    def installing(self, place: str) -> Iterator[Installation]:
+        """Every installation that brings the project in a folder, or the manifest at a path."""
+        for upper in self.upwards(place if tracked.is_folder(place) else os.path.dirname(place)):
+            yield from self._targets(upper).get(place, ())
 
     def importable(self, module: str, folder: str) -> list[str]:
         """The folders in which code below a folder finds a module of this name, because a document installs it."""

@@ -19,6 +19,7 @@ from trl_lint.project.roots import named_folder
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources import SourceError, SourceFile
+from trl_lint.sources.requirements import normalised
 
 _GENERATED_FOLDERS = frozenset({"unsloth_compiled_cache"})
 # Code alone: a lock file or compiled requirements are generated too, and say what is installed.
@@ -32,6 +33,7 @@ _SAYS_SO = regex(
 )
 _GENERATED = regex(r"\b(?:auto-?)?generated\b", re.IGNORECASE)
 _DO_NOT = regex(r"\bdo not (?:manually )?(?:edit|modify|change)\b|\bdon't edit\b", re.IGNORECASE)
+_VERSION = regex(r"^__version__[ \t]*(?::[ \t]*str[ \t]*)?=[ \t]*[\"'](\d[\w.+-]{0,40})[\"']", re.MULTILINE)
 _ABOUT = (".md", ".mdx", ".toml", ".cfg", ".txt")
 _OF_PACKAGES = frozenset({"src", "test", "tests", "doc", "docs"})
 _MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py")
@@ -106,7 +108,8 @@ def _is_part(path: str, copied: Foreign) -> bool:
     if copied.package not in cloned_packages() or path.endswith(_ABOUT):
         return True
     top = os.path.relpath(path, copied.folder).split(os.sep)[0]
-    is_own = top in _OF_PACKAGES or tracked.is_file(os.path.join(copied.folder, top, "__init__.py"))
+    folders = (os.path.join(copied.folder, top), copied.folder)
+    is_own = top in _OF_PACKAGES or any(tracked.is_file(os.path.join(each, "__init__.py")) for each in folders)
     return path.endswith((*_CODE, ".ipynb")) and (is_own or top == "setup.py")
 
 
@@ -129,11 +132,29 @@ def _distribution(folder: str, project: Project) -> Foreign | None:
         for manifest in project.folders.manifests(folder):
             if manifest.path in setups and manifest.project in _known():
                 return Foreign(folder, manifest.project, manifest.version)
-    package = os.path.basename(folder)
+    package = normalised(os.path.basename(folder))
+    if "__init__.py" in names and package in _known():
+        return _bare_copy(folder, package, project)
     if "src" in names and package in _known():
         inner = os.path.join(folder, "src", package.replace("-", "_"), "__init__.py")
         if tracked.is_file(inner):
             return Foreign(folder, package, project.folders.own_version(folder, package) or "")
+    return None
+
+
+def _bare_copy(folder: str, package: str, project: Project) -> Foreign | None:
+    """A package without its setup, of which it says the version; the fork of a framework is the project's own."""
+    from trl_lint.knowledge.families import cloned_packages
+    from trl_lint.knowledge.releases import parse_version
+
+    above = os.path.dirname(folder)
+    is_fork = above == project.root and package in cloned_packages()
+    if is_fork or os.path.basename(above) == "src" or project.folders.own_version(above, package) is not None:
+        return None
+    with suppress(OSError, SourceError):
+        said = _VERSION.search(project.files.get(os.path.join(folder, "__init__.py")).text)
+        if said is not None and parse_version(said[1]) is not None:
+            return Foreign(folder, package, said[1])
     return None
 
 

@@ -40,9 +40,12 @@ class UnsatisfiablePins(Rule):
         places = [other.place for wish in failure.wishes for other in wish.pins if other.location != pin.location]
         # A target that the command line names is a question, not what the project installs.
         severity: Severity = "error" if all(wish.pins for wish in failure.wishes) else "warning"
+        unasked = unasked_condition(failure, view)
+        if unasked:
+            severity = "info"
         return self.finding(
             pin.location,
-            describe(failure),
+            f"{describe(failure)}{unasked}",
             severity=severity,
             related=tuple(dict.fromkeys(places)),
             fix=edit_pin(pin, failure, view),
@@ -59,6 +62,22 @@ def pin_of(failure: Failure, manifest: Manifest) -> Pin | None:
         return next((pin for pin in reversed(pins) if pin.location.path == manifest.path), pins[-1])
     asking = [pin for pin in manifest.pins if pin.package in failure.names]
     return next((pin for pin in asking if pin.extras), next(iter(asking), None))
+
+
+def unasked_condition(failure: Failure, view: View) -> str:
+    """The extras and groups of a failure in words, if nothing in the project installs them; "" if it does, or for all.
+
+    Whoever asks for none of them is not concerned, and the release may be meant for others.
+    """
+    optional = [pin for wish in failure.wishes for pin in wish.pins if pin.group]
+    asked = {
+        pin.location
+        for path in {pin.location.path for pin in optional}
+        for one in view.project.folders.installing(path)
+        for pin in one.tier.pins
+    }
+    unasked = dict.fromkeys(f"the {pin.kind} `{pin.group}`" for pin in optional if pin.location not in asked)
+    return f"; {' and '.join(unasked)} cannot be installed, and nothing here asks for it" if unasked else ""
 
 
 def is_told_elsewhere(failure: Failure, manifest: Manifest) -> bool:
