@@ -217,6 +217,16 @@ def test_concise_is_one_line_each():
     assert text_of(project.report(found), "concise") == "a.py:1:1: TRL999 [*] warning: first second\n"
 
 
+def test_concise_names_the_place_of_the_pin_once():
+    project = Project(a_py="bad\n", b_txt="trl==1.16.0\n")
+    pin = project.place("b.txt", "trl==1.16.0")._replace(message="trl==1.16.0 is pinned here")
+    parsed = project.place("a.py", "bad")._replace(message="parsed here")
+    found = finding(project.place("a.py", "bad"), "gone", related=(parsed, pin, pin))
+    assert text_of(project.report(found), "concise").endswith(" error: gone (pin: b.txt:1)\n")
+    same = finding(project.place("b.txt", "trl==1.16.0"), "gone", related=(pin,))
+    assert text_of(project.report(same), "concise").endswith(" error: gone\n")
+
+
 def test_paths_outside_of_the_working_directory():
     report = Report([finding(Location("/q/a.py", 0, 0))], [], Files({"/q/a.py": b"x"}), "/p")
     assert text_of(report, "concise").startswith("../q/a.py:1:1: ")

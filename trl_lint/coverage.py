@@ -101,6 +101,10 @@ _CLAUSES: dict[Reason, str] = {
     NOT_STARTED: "which no command here starts",
     BY_HAND: "which is written by hand",
 }
+# What the reader can do about it, where that is not told elsewhere.
+_STEPS: dict[Reason, str] = {
+    PARSER: "; write the names and classes that its parser takes out in the script to have them checked",
+}
 _LEFT: dict[What, str] = {"command": "options", "config": "keys", "object": "keywords", "example": "options"}
 
 
@@ -228,7 +232,8 @@ def sentence(entry: Entry) -> str:
     assert entry.reason
     number = counted(entry.number, noun)
     whose = "its" if is_one else "their"
-    return f"{number} {verb} `{entry.entry}`, {_CLAUSES[entry.reason]}: {whose} {_LEFT[entry.what]} were not checked"
+    left = f"{_CLAUSES[entry.reason]}: {whose} {_LEFT[entry.what]} were not checked{_STEPS.get(entry.reason, '')}"
+    return f"{number} {verb} `{entry.entry}`, {left}"
 
 
 def merged(files: int, found: Iterable[Coverage]) -> Coverage:

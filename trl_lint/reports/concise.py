@@ -38,7 +38,9 @@ def write_entries(groups: list[Group], report: Report, stream: TextIO) -> None:
             code = entry.first.code
             hint = "" if code in explained or not report.summary else f" [trl-lint rule {code}]"
             explained.add(code)
-            stream.write(headline(entry.first, report, palette) + also(entry, report) + palette.faint(hint) + "\n")
+            pinned = pinned_at(entry.first, report) if group.pin is None else ""
+            line = headline(entry.first, report, palette) + also(entry, report) + pinned
+            stream.write(line + palette.faint(hint) + "\n")
     stream.write(notes(report))
     if report.summary:
         stream.write(summary(report))
@@ -52,6 +54,20 @@ def headline(finding: Finding, report: Report, palette: Palette, url: str = "") 
     mark = palette.blue("[*]") + " " if report.is_fixable(finding) else ""
     place = palette.bold(report.place(finding.location))
     return f"{place}: {code} {mark}{finding.severity}: {visible(finding.message)}"
+
+
+def pinned_at(finding: Finding, report: Report) -> str:
+    """` (pin: requirements.txt:1)`: the first pin that a finding rests on, where it stands in another line."""
+    if not finding.related:
+        return ""
+    from trl_lint.project.pins import is_pin_place
+
+    here = line_of(finding.location, report)
+    for location in filter(is_pin_place, finding.related):
+        place = line_of(location, report)
+        if place != here:
+            return f" (pin: {place})"
+    return ""
 
 
 def pin_line(group: Group, report: Report, palette: Palette) -> str:
