@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -17,9 +18,11 @@ from trl_lint.project.launch_table import all_launches
 from trl_lint.project.launches import Launch
 from trl_lint.regexes import regex
 from trl_lint.sources import SourceError
+from trl_lint.sources.shell import Word
 
 CODE_BYTES = 1_000_000
 _PYTHON = (".py", ".ipynb")
+_STAGE_IN_NAME = regex(r"(?i)(?:zero|(?<![a-z])z|stage)[_-]?([0-3])(?!\d)")
 _CODE = (*_PYTHON, ".sh", ".slurm", ".sbatch", ".yaml", ".yml")
 
 
@@ -38,7 +41,7 @@ def _search(advisory: Advisory, view: View) -> ConditionsMet | None:
         return None
     if advisory.documents:
         found = next(_runs(advisory, files, view.project), None)
-        if found is not None or advisory.otherwise is None or is_ruled_out(advisory.documents, view.project):
+        if found is not None or advisory.otherwise is None or is_ruled_out(advisory, files, view):
             return found
     if not (advisory.uses or advisory.switches):
         return ConditionsMet()
@@ -143,16 +146,21 @@ def _is_about(advisory: Advisory, launch: Launch, files: list[str], project: Pro
     return takes_part(script, advisory.packages, files, project)
 
 
-def is_ruled_out(wanted: tuple[Settings, ...], project: Project) -> bool:
-    """Whether the project has configs that could ask for one of the settings, and each of them says otherwise.
+def is_ruled_out(advisory: Advisory, files: Iterable[str], view: View) -> bool:
+    """Whether what runs with the pins has configs that could ask for one of the settings, and each says otherwise.
 
-    One that only says that it is for something else says nothing. What is filled in later may be anything.
+    `files`: what the manifest speaks for. A config that only says that it is for something else says nothing, and what
+    is filled in later may be anything.
     """
     from trl_lint.sources.nodes import find_entry, value_of
 
+    project = view.project
+    governed = frozenset(files)
     has_any = False
-    for settings in wanted:
+    for settings in advisory.documents:
         for document in project.documents(settings.kind):
+            if document.path not in governed:
+                continue
             values = {key: value_of(e.value) for key in settings.values if (e := find_entry(document.root, key))}
             if any(not isinstance(value, int | float | str) or "$" in str(value) for value in values.values()):
                 return False
@@ -160,7 +168,25 @@ def is_ruled_out(wanted: tuple[Settings, ...], project: Project) -> bool:
             if len(asked) == len(settings.values):
                 return False
             has_any = has_any or document.kind == "deepspeed" or bool(asked)
+    if any("zero_optimization.stage" in settings.values for settings in advisory.documents):
+        stages = _stages_by_name(governed, project)
+        return not stages & {"", "3"} and (has_any or bool(stages))
     return has_any
+
+
+def _stages_by_name(governed: frozenset[str], project: Project) -> set[str]:
+    """The ZeRO stages of configs that commands name and the project does not have (`--deepspeed zero2`), "" where the
+    name tells none: frameworks bring such configs along.
+    """
+    found: set[str] = set()
+    for launch in all_launches(project, b"deepspeed"):
+        if (launch.script_path or launch.source.path) in governed:
+            word = launch.flag("--deepspeed")
+            name = word.text or "" if isinstance(word, Word) else ""
+            if isinstance(word, Word) and not (name and launch.files_named(name)):
+                stage = _STAGE_IN_NAME.search(os.path.basename(name))
+                found.add(stage[1] if stage is not None else "")
+    return found
 
 
 def read_settings(
