@@ -32,26 +32,30 @@ def agreed(run: Run, check: Callable[[Run], Iterable[Finding]]) -> Iterator[Find
     holds with one of them is a finding.
     """
     told: set[tuple[object, ...]] = set()
+    called = [(one, list(check(one.run))) for one in run.calls]
+    marks = {_mark(finding) for _, found in called for finding in found}
     for finding in check(run):
-        told.add(_mark(finding))
-        yield finding
+        if not called or _mark(finding) in marks:  # else every call takes it away
+            told.add(_mark(finding))
+            yield finding
     for finding in _in_each(run.candidates, check, told):
         told.add(_mark(finding))
         yield finding
-    for candidate in run.rounds:
-        for finding in check(candidate.run):
+    rounds = ((one, check(one.run), "what is tried") for one in run.rounds)
+    for candidate, found, what in (*((one, found, "called so") for one, found in called), *rounds):
+        for finding in found:
             if _mark(finding) not in told:
                 told.add(_mark(finding))
-                yield _in_round(finding, candidate)
+                yield _in_round(finding, candidate, what)
     if run.guesses:
         yield from _by_default(run, check, {mark[:4] for mark in told})
 
 
-def _in_round(finding: Finding, candidate: Candidate) -> Finding:
+def _in_round(finding: Finding, candidate: Candidate, what: str) -> Finding:
     """A finding of one of the values that are tried. They stand together, so that no fix can be made for one."""
     from trl_lint.checks._phrases import before_scope
 
-    related = [*finding.related, *(place._replace(message="what is tried") for place in candidate.places)]
+    related = [*finding.related, *(place._replace(message=what) for place in candidate.places)]
     message = before_scope(finding.message, f", with `{candidate.label}`")
     return finding._replace(message=message, related=_each_once(related, finding.location), fix=None)
 

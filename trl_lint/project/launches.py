@@ -64,7 +64,7 @@ def read_launches(file: SourceFile) -> list[Launch]:
             return []  # only examples stand there
         refuse_large(len(file.data))
     found: list[Launch] = []
-    for source, commands, is_documentation in _command_sources(file):
+    for source, commands, is_documentation in command_sources(file):
         scheduler = None
         if source.language == "shell" and not is_documentation:
             from trl_lint.project.scheduler import read_scheduler
@@ -113,7 +113,11 @@ def _as_command(name: bytes) -> re.Pattern[bytes]:
     return re.compile(rb"\b%s[ \t\\\"']" % re.escape(name))
 
 
-def _command_sources(file: SourceFile) -> Iterator[tuple[Source, list[Command], bool]]:
+def command_sources(file: SourceFile, script: str = "") -> Iterator[tuple[Source, list[Command], bool]]:
+    """The texts of a file that hold commands, each with these, and whether they are only shown.
+
+    `script`: the name of one that is looked for as well as programs that are known.
+    """
     name = os.path.basename(file.path)
     if name.endswith(".py"):
         from trl_lint.knowledge.needles import needles
@@ -122,7 +126,7 @@ def _command_sources(file: SourceFile) -> Iterator[tuple[Source, list[Command], 
         source = Source(file, "python")
         programs = tuple(map(bytes.decode, needles().commands))
         yield source, documented_commands(source, programs), True
-        yield source, _started_by(file, source), False
+        yield source, _started_by(file, source, script), False
     elif name.endswith(MARKDOWN):
         from trl_lint.sources.markdown import fences
         from trl_lint.sources.shell import commands
@@ -134,13 +138,13 @@ def _command_sources(file: SourceFile) -> Iterator[tuple[Source, list[Command], 
         from trl_lint.sources.notebook import shell_lines
 
         for line in shell_lines(file):
-            if _names_launcher(line.text.encode("utf-8", "replace")):
+            if _names_launcher(line.text.encode("utf-8", "replace")) or (script and script in line.text):
                 yield line, _notebook_commands(line), False
     else:
         yield from _whole_file(file, name)
 
 
-def _started_by(file: SourceFile, source: Source) -> list[Command]:
+def _started_by(file: SourceFile, source: Source, script: str) -> list[Command]:
     """The commands that a Python file starts; those of tests are often meant to fail."""
     if not any(mark in file.data for mark in _MARKS) or not _STARTS.search(file.data):
         return []
@@ -149,7 +153,7 @@ def _started_by(file: SourceFile, source: Source) -> list[Command]:
     from trl_lint.project.python_commands import started_commands
 
     words = needles()
-    names = (*words.plain, *words.commands, b".py", b"-m")
+    names = (*words.plain, *words.commands, b".py", b"-m", *filter(None, [script.encode(errors="replace")]))
     if not any(name in file.data for name in names) or is_test_file(os.path.join(*file.path.split(os.sep)[-2:])):
         return []
     return started_commands(source)

@@ -77,7 +77,7 @@ def describe(run: Run, cwd: str, everything: bool = False) -> dict[str, Any]:
                 "links": _links(candidate.run, cwd),
                 "values": [value for value in _values(candidate.run, place) if value not in values],
             }
-            for candidate in run.guesses or run.candidates
+            for candidate in run.guesses or run.candidates or run.calls
         ],
     }
 

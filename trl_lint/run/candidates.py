@@ -8,22 +8,37 @@ from __future__ import annotations
 
 import copy
 import os
+import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from itertools import product
 
 from trl_lint import budget
 from trl_lint.finding import Location
+from trl_lint.memos import per_project
+from trl_lint.paths import MARKDOWN
+from trl_lint.project import Project
+from trl_lint.project.carried import with_carried
 from trl_lint.project.launch import Launch
+from trl_lint.project.launches import command_sources
+from trl_lint.project.links import linked_files
+from trl_lint.project.starters import files_naming
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.run.inputs import Link, LinkKind
 from trl_lint.run.runs import Run, remember
-from trl_lint.sources.shell import Command, Word
+from trl_lint.sources import Source, SourceError
+from trl_lint.sources.shell import Command, Word, commands
 from trl_lint.sources.shell_options import MOST_OPTIONS, Each, decided, decisions_of, guesses_of, is_guess
 
 # The variable that decides how a run is placed, beside the words of its command and the variables of its program.
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 _LONGEST = 40  # characters of a label
 _MOST_PARTS = 4  # parts of a label; dots stand for the others
+_HANDED_ON = frozenset({"$@", '"$@"', "$*", '"$*"', "${@}", '"${@}"'})
+_TAKEN_OFF = regex(r"\bshift\b|\bset[ \t]+--|\bgetopts\b")  # then it is not all that was given
+_STARTS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "sbatch", "qsub", "source", "."})
+_MOST_CALLS = 20
 _MOST_ROUNDS = 100  # values that one command tries, all together
 
 
@@ -90,6 +105,69 @@ def rounds_of(run: Run) -> tuple[Candidate, ...]:
     return tuple(
         Candidate(one.run, ", ".join(map(_shortened, one.texts)), one.places, False) for one in found if one.texts
     )
+
+
+def calls_of(run: Run) -> tuple[Candidate, ...]:
+    """The runs that the calls of a shell script, or of the function around a command, make of its `"$@"`."""
+    from trl_lint.project.launch_reader import launch_of
+
+    command, source = run.launch.command, run.launch.source
+    at = next((index for index, word in enumerate(command.words) if word.raw in _HANDED_ON), None)
+    if run.origin is not None or at is None or source.language != "shell" or _TAKEN_OFF.search(source.text):
+        return ()
+    found: dict[tuple[str | None, ...], Candidate] = {}
+    for words, place in _calls(command, source, run.project):
+        texts = tuple(word.text for word in words)
+        if texts in found or not texts:
+            continue
+        if len(found) == _MOST_CALLS:
+            budget.limit(_MOST_CALLS, "of the calls of a script, those behind the first {} were not looked at")
+            break
+        hole, one = command.words[at], copy.copy(command)
+        if place.path != source.path:
+            words = tuple(word._replace(start=hole.start, end=hole.end) for word in words)
+        one.words = (*command.words[:at], *words, *command.words[at + 1 :])
+        launch = launch_of(one, source)
+        if launch is not None:
+            launch.is_documentation, launch.scheduler = run.launch.is_documentation, run.launch.scheduler
+            launch.candidates = launch.candidates or run.launch.candidates
+            label = _shortened(" ".join(text or "?" for text in texts))
+            found[texts] = Candidate(Run(launch, run.project, run), label, (place,), False)
+            remember(found[texts].run)
+    return tuple(found.values())
+
+
+def _calls(command: Command, source: Source, project: Project) -> Iterator[tuple[tuple[Word, ...], Location]]:
+    """The words behind each call, and where it stands: of the function around a command, else of its file."""
+    if command.function:
+        for call in commands(source):
+            if call.words and call.words[0].text == command.function != call.function:
+                yield call.words[1:], source.location(call.start, call.end)
+        return
+    yield from _calls_of_file(source.path, project)
+
+
+@per_project
+def _calls_of_file(script: str, project: Project) -> list[tuple[tuple[Word, ...], Location]]:
+    name, calls = os.path.basename(script), []
+    given = re.escape(name).encode(errors="replace") + rb"[\"'`]?,?[ \t]+[^\s#|;&]"
+    for path in files_naming(script, project):
+        with suppress(OSError, SourceError):
+            if path.endswith(MARKDOWN) or not project.files.fits(path, given):
+                continue
+            for other, found, is_shown in command_sources(project.files.get(path), name):
+                for call in with_carried(found, other.text) if not is_shown else ():
+                    at = _script_in(call.words, name)
+                    if at is not None and script in linked_files(call.words[at].text or "", other, call.directory):
+                        calls.append((call.words[at + 1 :], other.location(call.start, call.end)))
+    return calls
+
+
+def _script_in(words: tuple[Word, ...], name: str) -> int | None:
+    """The word of a command by which it starts a shell script of that name."""
+    index = next((at for at, word in enumerate(words) if os.path.basename(word.text or "") == name), None)
+    is_started = index == 0 or any(os.path.basename(word.text or "") in _STARTS for word in words[:index])
+    return index if is_started else None
 
 
 def words_of(command: Command) -> list[Word]:

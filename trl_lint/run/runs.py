@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from trl_lint.sources.shell import Word
 
 
-_SEVERAL = ("candidates", "guesses", "rounds")
+_SEVERAL = ("candidates", "guesses", "rounds", "calls")
 
 
 class Run:
@@ -80,6 +80,13 @@ class Run:
         from trl_lint.run.candidates import rounds_of
 
         return rounds_of(self)
+
+    @cached_property
+    def calls(self) -> tuple[Candidate, ...]:
+        """The runs with the words that each call of its file or function hands on as `"$@"`."""
+        from trl_lint.run.candidates import calls_of
+
+        return calls_of(self)
 
     @property
     def name(self) -> str:
@@ -424,7 +431,7 @@ def bare_run(path: str, project: Project) -> Run:
     launch.script, launch.args, launch.candidates = start, (hidden,), (path,)
     run = Run(launch, project)
     run.is_launched = False
-    run.candidates = run.guesses = run.rounds = ()  # no text of a command that could choose among files
+    run.candidates = run.guesses = run.rounds = run.calls = ()  # no text of a command that could choose among files
     return run
 
 

@@ -48,17 +48,18 @@ class Tail(NamedTuple):
 class Around:
     """What holds where the walk over a script stands.
 
-    `depth`: how deep the statement is nested. `branch`, `background` and `errors` are as in `Command`; `functions` are
-    the names of those that the script has defined so far.
+    `depth`: how deep the statement is nested. `branch`, `background`, `errors` and `function` are as in `Command`;
+    `functions` are the names of those that the script has defined so far.
     """
 
-    __slots__ = ("background", "branch", "depth", "errors", "functions")
+    __slots__ = ("background", "branch", "depth", "errors", "function", "functions")
 
     def __init__(self, depth: int, branch: tuple[tuple[int, int], ...]) -> None:
         self.depth = depth
         self.branch = branch
         self.background = False
         self.errors = False
+        self.function = ""
         self.functions: set[str] = set()
 
 
@@ -175,6 +176,7 @@ class Commands:
         command.heredocs = tail.heredocs
         command.background = self.around.background
         command.branch = self.around.branch
+        command.function = self.around.function
         command.errors = self.around.errors or tail.errors or node.has_error or self._has_placeholder(node, redirects)
         if command.words and command.words[0].text in self.around.functions:
             command.errors = True  # the script's own function, whatever its name

@@ -264,8 +264,9 @@ class Reader:
             self.state.forget_all()
         self.state.forget_known(self._assigned_again)
         around, fragments.set_elsewhere = fragments.set_elsewhere, self._assigned
+        outer, self.around.function = self.around.function, self.shell.slice(name)
         self._statement(body)
-        fragments.set_elsewhere = around
+        fragments.set_elsewhere, self.around.function = around, outer
         self.state.undo(mark)
         # From here on it may be called at any time.
         self.state.forget(n for n in assigned if self.state.get(n) is None)

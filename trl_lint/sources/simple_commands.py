@@ -49,6 +49,7 @@ class Command:
     errors       the syntax around it could not be read; its words may be incomplete
     exec_form    written as a JSON array (Dockerfile): no shell sees the words
     branch       the branches of `if` and `case` around it, outermost first: a number for each decision, and the way
+    function     the name of the shell function in which it stands, "" outside of them
     cut          where a backslash behind it failed to continue it; None where all is well
     """
 
@@ -62,6 +63,7 @@ class Command:
         "env",
         "errors",
         "exec_form",
+        "function",
         "heredocs",
         "outer",
         "piped_from",
@@ -86,6 +88,7 @@ class Command:
         self.background = False
         self.errors = False
         self.exec_form = False
+        self.function = ""
         self.branch: tuple[tuple[int, int], ...] = ()
         self.cut: Cut | None = None
 
