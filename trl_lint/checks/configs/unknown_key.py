@@ -36,8 +36,16 @@ class UnknownKey(Rule):
             yield from _command_keys.unknown_keys(document, self, project)
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
-        from trl_lint.checks.configs import _command_keys, _openrlhf, _own_flags, _verl_keys, _vllm_serve
+        from trl_lint.checks.configs import (
+            _command_keys,
+            _misread_config,
+            _openrlhf,
+            _own_flags,
+            _verl_keys,
+            _vllm_serve,
+        )
 
+        yield from _misread_config.misread_config(launch, self, project)
         for key in _verl_keys.unknown_keys(launch, self, project):
             fix = edit_append(key.override, launch) if key.fault == "append" and key.override is not None else key.fix
             yield self.finding(key.location, key.message, severity=key.severity, related=key.related, fix=fix)
