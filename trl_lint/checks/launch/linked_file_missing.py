@@ -19,8 +19,10 @@ from trl_lint.checks.launch._examples import is_example
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding, Severity
 from trl_lint.grading import beside
+from trl_lint.memos import per_project
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
+from trl_lint.project.launch_table import all_launches
 from trl_lint.project.launches import Launch
 from trl_lint.run.named_files import NamedFile, folders_named, is_placeholder, named_files, parent_folders
 from trl_lint.run.runs import Run, run_of
@@ -35,6 +37,7 @@ _WHAT = {
     "reward": "file with the reward function",
 }
 _LONG_NAME = 10
+_FEWEST_NEIGHBOURS = 2
 _SUFFIXES = (".py", ".yaml", ".yml", ".json")
 # These run the program elsewhere, or from another folder.
 _MOVING = frozenset({"apptainer", "singularity", "ray", "ssh", "docker", "nvidia-docker", "podman", "kubectl", "sudo"})
@@ -66,8 +69,11 @@ class LinkedFileMissing(Rule):
                 continue
             folders = parent_folders(link.name, launch)
             meant = None if folders else misspelt(link, launch)
+            home = "" if folders or meant is not None else home_of(link, launch, project)
             if meant is not None:
                 folders = [os.path.dirname(meant)]
+            elif home:
+                folders = [home]
             if (
                 not folders
                 or is_example(link.name, launch, project)
@@ -78,10 +84,15 @@ class LinkedFileMissing(Rule):
             if meant is not None:
                 near = os.path.basename(meant)
                 message = f"there is no {_WHAT[link.kind]} `{link.name}` here: did you mean `{near}`?"
+            elif home:
+                shown = os.path.relpath(home, project.root).replace(os.sep, "/")
+                where = "at the top of the project" if shown == "." else f"in `{shown}`"
+                message = f"there is no script `{link.name}` {where}, where the commands beside this one find theirs"
+            is_likely = meant is not None or bool(home)
             yield self.finding(
                 launch.source.location(link.word.start, link.word.end),
                 message,
-                severity=level_at(launch, project, "warning" if meant is not None else read_severity(link, launch)),
+                severity=level_at(launch, project, "warning" if is_likely else read_severity(link, launch)),
             )
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
@@ -143,6 +154,35 @@ def misspelt(link: NamedFile, launch: Launch) -> str | None:
     except OSError:
         return None
     return os.path.join(folder, near[0]) if len(near) == 1 else None
+
+
+def home_of(link: NamedFile, launch: Launch, project: Project) -> str:
+    """The folder in which a bare name of a script is looked for, "" where nobody knows.
+
+    All launch scripts of a folder are typed from one place. Where the other commands there find all of their scripts in
+    one folder, by bare names, this one looks there as well.
+    """
+    name = link.name or ""
+    if link.kind != "script" or launch.is_documentation or os.path.basename(name) != name or not name.endswith(".py"):
+        return ""
+    if any(os.path.basename(path) == name for path in project.paths):
+        return ""  # it may be typed where that one lies
+    places = _homes(project).get((os.path.dirname(launch.source.path), launch.command.directory or ""), {})
+    return next(iter(places)) if len(places) == 1 and len(next(iter(places.values()))) >= _FEWEST_NEIGHBOURS else ""
+
+
+@per_project
+def _homes(project: Project) -> dict[tuple[str, str], dict[str, set[str]]]:
+    """The scripts that are started by bare names, by the folder they lie in, for the folder of the commands."""
+    found: dict[tuple[str, str], dict[str, set[str]]] = {}
+    for launch in all_launches(project):
+        name = (launch.script.text or "") if launch.script is not None else ""
+        if launch.is_documentation or not name.endswith(".py") or os.path.basename(name) != name:
+            continue
+        key = os.path.dirname(launch.source.path), launch.command.directory or ""
+        for path in launch.candidates:
+            found.setdefault(key, {}).setdefault(os.path.dirname(path), set()).add(path)
+    return found
 
 
 def is_slip(name: str, meant: str) -> bool:
