@@ -26,6 +26,7 @@ DECLARED = {
     "required": 'add_argument("--x", type=int, required=True)',
     "switch": 'add_argument("--x", action="store_true")',
     "off": 'add_argument("--x", action="store_false")',
+    "optional": 'add_argument("--x", action=argparse.BooleanOptionalAction, default=True)',
     "choice": 'add_argument("--x", choices=["a", "b"], default="a")',
     "environment": 'add_argument("--x", type=int, default=int(os.environ.get("X", "5")))',
     "twice": 'add_argument("--y", dest="x", default=1)\n{indent}p.add_argument("--x", default=2)',
@@ -60,7 +61,7 @@ LAID_OUT = {
         "config = SFTConfig(learning_rate=args.x)\n"
     ),
 }
-COMMANDS = ("", "--x 2", "--x=2", "--long_x 2", "-e 2", "-e2", "--other 2", "--x", "--x b", "--x 2 --x 1")
+COMMANDS = ("", "--x 2", "--x=2", "--long_x 2", "-e 2", "-e2", "--other 2", "--x", "--x b", "--x 2 --x 1", "--no-x")
 OTHER = "def change(args):\n    args.x = 11\n"
 KNOWN = {"module", "function", "parameter"}  # notations that are read
 

@@ -145,8 +145,7 @@ class ProjectEvidence:
 
         answers = []
         for run in self.runs:
-            versions = run.choices.newest(("trl", "transformers"))
-            found = run.config.at(versions).final(name)
+            found = run.arguments.config.final(name)
             if not isinstance(found, Setting) or not found.is_known:
                 answers.append(Answer("unknown", f"`{name}` is not known"))
                 continue

@@ -65,8 +65,24 @@ def _argument(argument: Argument, path: str, project: Project) -> Iterator[str]:
         elif not signature.open:
             yield f"* {package} {versions[package]} does not know it"
         yield from _life(changes, package)
-        yield from _effective(argument, versions)
+        yield from _effective(argument)
         return
+    yield from _option(argument)
+
+
+def _option(argument: Argument) -> Iterator[str]:
+    """An option of a framework that fills no class which is known: its default, and what the runs make of it."""
+    if not argument.runs:
+        return
+    config = argument.runs[0].config
+    usual, said = config.default(argument.name), config.given(argument.name)
+    if not isinstance(usual, Setting) and not isinstance(said, Setting):
+        return
+    yield f"**{_code(argument.name)}** of {visible(config.package or config.framework)}"
+    yield ""
+    if isinstance(usual, Setting):
+        yield f"* with {config.package} {config.release}: default {_code(usual.value)}"
+    yield from _effective(argument)
 
 
 def _key(key: Key, path: str, project: Project) -> Iterator[str]:
@@ -122,10 +138,10 @@ def _is_first(change: api.Change, package: str) -> bool:
     return bool(known) and change.version == known[0]
 
 
-def _effective(argument: Argument, versions: dict[str, str]) -> Iterator[str]:
+def _effective(argument: Argument) -> Iterator[str]:
     """What the runs that read it make of it, and where that is written."""
     for run in argument.runs[:_MOST_RUNS]:
-        said = run.config.at(versions).final(argument.name)
+        said = run.config.final(argument.name)
         if not isinstance(said, Setting) or not said.is_known:
             continue
         where = f", {_place(run, said)}" if said.location is not None else ""

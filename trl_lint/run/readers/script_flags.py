@@ -57,7 +57,7 @@ def of_command(node: ast.expr, module: PythonModule, inputs: Inputs) -> Setting 
         value, place = arguments.values.get(flag.name, UNKNOWN), source.location(word.start, word.end)
         return Setting(value, "flag", place) if isinstance(value, _PLAIN) else None
     default = flag.default
-    if flag.is_required or flag.action not in ("store", "store_true", "store_false", "BooleanOptionalAction"):
+    if flag.is_required or flag.action not in ("store", "store_true", "store_false"):
         return None
     if isinstance(default, str):
         default = converted(flag, default)
