@@ -16,7 +16,8 @@ import tempfile
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import benchmarks.hostile_readers  # noqa: F401  it adds its kinds
+import benchmarks.hostile_projects
+import benchmarks.hostile_readers  # noqa: F401
 from benchmarks.hostile_kinds import KINDS, Kind
 from benchmarks.machine import head, write_results
 from benchmarks.processes import run
@@ -55,13 +56,14 @@ def measure(one: Kind) -> Toll:
         shutil.rmtree(folder, ignore_errors=True)
     report = _report(cost.output)
     notes = tuple(sorted({notice["message"] for notice in report["notices"]}))
-    broken = cost.status not in (0, 1) or any(found["code"] == "TRL003" for found in report["findings"])
+    is_stopped = cost.status is None
+    broken = cost.status not in (0, 1, None) or any(found["code"] == "TRL003" for found in report["findings"])
     found = any(found["path"] == one.canary and found["code"] in _TELLING for found in report["findings"])
     faults = {
-        "slow": cost.work > MOST_WORK,
+        "slow": is_stopped or cost.work > MOST_WORK,
         "large": cost.memory > _MEGABYTES,
         "broken": broken,
-        "lost": not broken and not found and not notes,
+        "lost": not (broken or is_stopped or found or notes),
     }
     size = sum(map(len, files.values())) / 1000
     said = tuple(note[:200] for note in notes)

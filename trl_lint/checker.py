@@ -81,6 +81,7 @@ class Checker:
         self._counting = [rule for rule in self._rules if rule.counts]
         self.is_counting = len(self._counting) == sum(rule.counts for rule in declared_rules())
         self._checked_runs: set[Run] = set()
+        self._checked_recipes: set[tuple[str, str, str]] = set()  # of runs in a file, by path and kind
 
     def project(self, path: str) -> Project:
         return self.project_at(find_root(os.path.dirname(path)))
@@ -423,8 +424,14 @@ class Checker:
         from trl_lint.run.linked_recipes import linked_recipe
 
         recipe = linked_recipe(run)
-        for rule in self._rules if recipe is not None and recipe.path in self.asked else ():
-            if recipe is not None and (rule.documents or rule.holding) and rule.wants(recipe):
+        if recipe is None or recipe.path not in self.asked:
+            return
+        once = (run.launch.source.path, recipe.path, recipe.kind)
+        if once in self._checked_recipes:
+            return
+        self._checked_recipes.add(once)
+        for rule in self._rules:
+            if (rule.documents or rule.holding) and rule.wants(recipe):
                 self._guarded(rule, run.launch.source.path, partial(rule.check_document, recipe, run.project))
 
     def _parse_linked(self, run: Run) -> None:

@@ -8,6 +8,7 @@ from textwrap import dedent
 
 import pytest
 
+from trl_lint import budget
 from trl_lint.sources import Source, SourceFile
 from trl_lint.sources.shell import Command, commands, directives, read_commands
 from trl_lint.sources.shell_options import guesses_of, texts_of
@@ -423,6 +424,49 @@ def test_what_is_known_of_a_command_in_variables():
     for change in ("if true; then CMD=other.py; fi", "source other.sh", "for i in 1 2; do CMD+=x; done", "read CMD"):
         last = read_commands(f'CMD="train.py $X"\n{change}\npython $CMD\n')[-1]
         assert [(word.text, word.template) for word in last.words] == [("python", ""), (None, "")]
+
+
+RUN = "python train.py --n 2"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"eval {RUN}",
+        f"eval {RUN} > log 2>&1 &",
+        f"CMD='{RUN}'\neval $CMD",
+        f"CMD='{RUN}'\neval ${{CMD}}",
+        f"CMD='{RUN}'\neval \"$CMD\"",
+        "CMD='python train.py'\nCMD+=' --n 2'\neval $CMD",
+        "N=2\neval python train.py '--n $N'",
+        "N=2\neval python train.py --n '$N'",
+        "eval 'python' \"train.py\" --n 2",
+        "F=train\neval python $F.py --n 2",
+        f"X='python train.py'\neval $X --n 2; echo {RUN}",
+        f"eval cd /x \\; {RUN}",
+    ],
+)
+def test_all_words_of_eval_are_one_script(text: str):
+    found = read_commands(text)
+    command = found[-2] if "echo" in text else found[-1]
+    assert [word.text for word in command.words] == RUN.split()
+    place = source(text).text[command.words[-1].start : command.words[-1].end]
+    assert place in ("2", "$N", "'$N'", '"$CMD"', "$CMD", "${CMD}")
+
+
+@pytest.mark.parametrize("text", ["bash -c $CMD", "eval", "eval $(cat run.txt)", 'eval "$@"', "sh -c $CMD --n 2"])
+def test_no_command_is_made_of_what_no_shell_evaluates(text: str):
+    assert "train.py" not in [
+        word.text for found in read_commands(f"CMD='{RUN}'\n{text}\n") for word in found.words[:2]
+    ]
+
+
+def test_words_of_variables_are_bounded_and_the_bound_is_said():
+    flags = " ".join(f"--a{number} {number}" for number in range(500))
+    with budget.overheard() as limits:
+        found = read_commands(f"F='{flags}'\nA=({flags})\n" + 'python a.py $F\npython b.py "${A[@]}"\n' * 10)
+    assert [len(command.words) for command in found if command.words[0].text == "python"] == [1002] * 10 + [3] * 10
+    assert {what for _, what, _ in limits} == {"of the words that its variables stand for the first {} were read"}
 
 
 def test_here_documents_that_are_scripts():

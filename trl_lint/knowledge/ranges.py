@@ -17,21 +17,15 @@ T = TypeVar("T")
 _MOST_RANGES = 3
 
 
+@lru_cache(maxsize=65536)
 def holds(specifier: str, version: str | Version) -> bool:
     """Whether a specifier (PEP 440) allows a version; False where one of the two cannot be read.
 
     A pre-release is asked about because it is in use, so it counts like any other release.
     """
-    if isinstance(version, str):
-        return _holds_for(specifier, version)
     found = parse_specifier(specifier)
-    return found is not None and found.contains(version, prereleases=True)
-
-
-@lru_cache(maxsize=16384)
-def _holds_for(specifier: str, version: str) -> bool:
-    found = parse_version(version)
-    return found is not None and holds(specifier, found)
+    known = parse_version(version) if isinstance(version, str) else version
+    return found is not None and known is not None and found.contains(known, prereleases=True)
 
 
 def spans(releases: Iterable[T], among: Iterable[T]) -> list[tuple[T, T]]:

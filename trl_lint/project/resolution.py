@@ -172,7 +172,7 @@ def _installed_beside(name: str, releases: _Releases, other: Wish, is_alone: boo
     found: set[Version] = set()
     for specifier, wanting in mine.items():
         for theirs, fitting in asked.items():
-            if not specifier or any(holds(specifier, version) for version in fitting):
+            if not specifier or any(holds(specifier, version) for version in reversed(fitting)):
                 found.update(version for version in wanting if not theirs or holds(theirs, version))
     return tuple(version for version in releases if version in found)
 

@@ -136,6 +136,7 @@ def _written(node: ast.expr, module: PythonModule) -> tuple[PythonModule, dict[s
     return (module, dict(zip(keys, node.values, strict=True))) if len(keys) == len(node.keys) else None
 
 
+@per_module
 def _is_only_spread(name: str, module: PythonModule) -> bool:
     """Whether all uses of a name bind it once or unpack it into a call, so that nothing changes what it holds."""
     uses = [use for use in module.named(name) if not isinstance(use.ctx, ast.Store)]

@@ -216,7 +216,10 @@ class Commands:
         index = script_word(command.words)
         if index is None:
             return
-        pieces = inner_script(self.words.fragments, nodes[index])
+        # `eval` puts all of its words together, and several words of a variable have one node.
+        is_eval = command.words[0].text == "eval"
+        script = list(dict.fromkeys(nodes[index:])) if is_eval else [nodes[index]]
+        pieces = inner_script(self.words.fragments, script, is_eval)
         if pieces is None:
             return
         if self.around.depth >= MAXIMUM_DEPTH // 2:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from collections.abc import Set as AbstractSet
 
 from tree_sitter import Node
@@ -251,22 +251,45 @@ class Fragments:
         return _as_numbers(((NO_KEY, text),) if text is not None else self._texts(name))
 
 
-def inner_script(fragments: Fragments, node: Node) -> Pieces | None:
-    """The text of a word that is a script (`bash -c "…"`), with the places of its characters; None if unreadable."""
+def inner_script(fragments: Fragments, nodes: Sequence[Node], is_eval: bool) -> Pieces | None:
+    """The text of words that are a script (`bash -c "…"`), with the places of its characters; None if unreadable.
+
+    Whoever evaluates words takes those that a variable without quotes is split into all the same.
+    """
     pieces = Pieces(fragments.shell.pieces)
-    # Who quotes a quote once more ends one string, and begins another of the other kind.
-    parts = node.children if node.type == "concatenation" else [node]
-    return pieces if all(_copied(fragments, part, pieces) for part in parts) else None
+    for number, node in enumerate(nodes):
+        if number:
+            start, _ = fragments.shell.span(node)
+            pieces.put(" ", start, start)
+        # Who quotes a quote once more ends one string, and begins another of the other kind.
+        parts = node.children if node.type == "concatenation" else [node]
+        if not all(_copied(fragments, part, pieces, is_eval) for part in parts):
+            return None
+    return pieces
 
 
-def _copied(fragments: Fragments, node: Node, pieces: Pieces) -> bool:
+def _put_value(fragments: Fragments, node: Node, pieces: Pieces) -> int:
+    """Add the value of a variable to the text of a script; where it ends."""
+    first, last = fragments.expansion_span(node)
+    value = fragments.expansion(node, quoted=True)
+    # A name that nothing assigns stays a hole in the inner script.
+    known = "".join(part.text or "" for part in value) if is_known(value) else template_of(value) or UNKNOWN_TEXT
+    pieces.put(known, first, last)
+    return last
+
+
+def _copied(fragments: Fragments, node: Node, pieces: Pieces, is_eval: bool) -> bool:
     """Add the text of a string, or of a word without variables, to that of a script; whether it is one of these."""
     shell = fragments.shell
     start, end = shell.span(node)
+    if is_eval and node.type in _EXPANSIONS:
+        _put_value(fragments, node, pieces)
+        return True
     if node.type == "raw_string":
         pieces.copy(shell.text, start + 1, end - 1)
         return True
-    if node.type == "word" and node.parent is not None and node.parent.type == "concatenation":
+    is_part = node.parent is not None and node.parent.type == "concatenation"
+    if node.type in ("word", "number") and (is_eval or is_part):
         _copy_unescaped(pieces, shell.text, start, end, _ESCAPE_IN_WORD)
         return True
     if node.type != "string":
@@ -275,13 +298,8 @@ def _copied(fragments: Fragments, node: Node, pieces: Pieces) -> bool:
     for child in node.named_children:
         if child.type not in _EXPANSIONS:
             continue
-        first, last = fragments.expansion_span(child)
-        _copy_unescaped(pieces, shell.text, position, first)
-        value = fragments.expansion(child, quoted=True)
-        # A name that nothing assigns stays a hole in the inner script.
-        known = "".join(part.text or "" for part in value) if is_known(value) else template_of(value) or UNKNOWN_TEXT
-        pieces.put(known, first, last)
-        position = last
+        _copy_unescaped(pieces, shell.text, position, fragments.expansion_span(child)[0])
+        position = _put_value(fragments, child, pieces)
     _copy_unescaped(pieces, shell.text, position, max(position, end - 1))
     return True
 

@@ -59,10 +59,10 @@ def assigned_again(text: str) -> set[str]:
 
 
 def script_word(words: Sequence[Word]) -> int | None:
-    """The index of the word that holds a script of its own: behind `bash -c`, `eval`, `ssh host`."""
+    """The index of the word that holds a script: behind `bash -c`, `ssh host`, or the first of those of `eval`."""
     first = os.path.basename(words[0].text or "")
     if first == "eval":
-        return 1 if len(words) == 2 else None
+        return 1 if len(words) > 1 else None
     if first == "ssh" and len(words) > 2 and any(c.isspace() for c in words[-1].raw):
         return len(words) - 1
     if first not in _SHELLS and first not in _RUNNERS:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from tree_sitter import Node
 
+from trl_lint import budget
 from trl_lint.sources.shell_fragments import (
     Fragment,
     Fragments,
@@ -20,16 +22,18 @@ from trl_lint.sources.shell_values import HOLE as UNKNOWN_TEXT
 from trl_lint.sources.shell_values import Array, Option, Word
 
 _MOST_PIECES = 300  # words of a variable that is only known in part
+_MOST_SPREAD = 10_000  # words that the variables of one text stand for, in all of its commands
 
 
 class Words:
     """Turns the nodes of words into `Word`s, by their fragments."""
 
-    __slots__ = ("fragments", "shell")
+    __slots__ = ("_spread", "fragments", "shell")
 
     def __init__(self, shell: ShellText, fragments: Fragments) -> None:
         self.shell = shell
         self.fragments = fragments
+        self._spread = 0
 
     def one_word(self, node: Node) -> Word:
         """The value of an assignment: no splitting there."""
@@ -45,13 +49,21 @@ class Words:
             return []
         items = self._array(node)
         if items is not None:
-            return list(items)
+            return self._bounded(node, items)
         parts = self.fragments.of(node)
         if not is_known(parts):
             return self._unknown(node, parts)
         if not any(part.splits and (part.text == "" or _has_space(part.text)) for part in parts):
             return [self.shell.word(node, "".join(part.text or "" for part in parts))]
-        return [self.shell.word(node, text) for text in _split(parts)]
+        return self._bounded(node, [self.shell.word(node, text) for text in _split(parts)])
+
+    def _bounded(self, node: Node, words: Sequence[Word]) -> list[Word]:
+        """The words of a variable, as long as those of the text are not too many."""
+        self._spread += len(words)
+        if self._spread <= _MOST_SPREAD:
+            return list(words)
+        budget.limit(_MOST_SPREAD, "of the words that its variables stand for the first {} were read")
+        return [self.shell.word(node, None, True)]
 
     def _unknown(self, node: Node, parts: list[Fragment]) -> list[Word]:
         """The words of a node of which a part is not known; those that are known where a variable holds several."""

@@ -85,9 +85,9 @@ class ArgumentNotInRelease(Rule):
                 and (finding := self._judge(call, callee, argument, known, module, project, told, copies)) is not None
             ]
             # A keyword that nothing replaces tells enough about a call for another release.
-            is_whole = all(map(_has_fix, found)) and call not in anew
-            misfits = list(self._check_arity(call, callee, known, module, project)) if is_whole else []
-            yield from _whole_or_none([*found, *misfits])
+            if call not in anew and not any(one.fix is None for one in found):
+                found += self._check_arity(call, callee, known, module, project)
+            yield from _whole_or_none(found)
             if (
                 call in others
                 and callee.package in known
@@ -274,16 +274,13 @@ def _remedy(callee: Callee, name: str, past: Past | None, newest: dict[str, str]
     return argument_meant(name, found.parameters.keys(), [callee.dotted], newest)
 
 
-def _has_fix(finding: Finding) -> bool:
-    return finding.fix is not None
-
-
 def _whole_or_none(found: list[Finding]) -> Iterator[Finding]:
     """What is found in one call, with fixes where they migrate all of it: half of one is a call for no release."""
+    unfixed = {one.severity: at for at, one in reversed([*enumerate(found)]) if one.fix is None}  # first of each level
     for finding in found:
-        left = [one for one in found if not _has_fix(one) and not is_milder(one.severity, finding.severity)]
+        left = [at for severity, at in unfixed.items() if not is_milder(severity, finding.severity)]
         if finding.fix is not None and left:
-            why = left[0].location._replace(message="the call is left as it is: this has no fix")
+            why = found[min(left)].location._replace(message="the call is left as it is: this has no fix")
             finding = finding._replace(fix=None, related=(*finding.related, why))
         yield finding
 

@@ -145,11 +145,11 @@ class DeprecatedInRelease(Rule):
 
         parsers = parsers_of_launch(launch, project)
         flags = list(flags_of(launch)) if parsers else []
+        given = [name for name, _ in flags]
         for name, word in flags:
             from trl_lint.checks.drift._option_fixes import edit_flag
 
             place = launch.place_of(word, f"--{name}")
-            given = [other for other, _ in flags]
             edit = partial(edit_flag, name, word, given, launch=launch, project=project)
             yield from self._judge_option(name, "flags", parsers, place, edit, project)
 

@@ -58,7 +58,7 @@ def read_conflict(provider: str, name: str, view: View) -> Conflict | None:
         if needed.force == "supported" and supports()[provider, name].is_advice:
             return None
         found[version] = needed
-        fits = fits or any(holds(needed.specifier, candidate) for candidate in possible)
+        fits = fits or any(holds(needed.specifier, candidate) for candidate in reversed(possible))
     version = providers[-1] if fits else next(reversed(found))
     specifier, binding = found[version].specifier, found[version].is_binding
     if binding and all(pin.is_alone for pin in other.pins) and other.pins:

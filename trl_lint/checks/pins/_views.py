@@ -283,7 +283,7 @@ class View:
             if not needed.is_binding or not pinned or not self.are_together(self.package(name).pins, package.pins):
                 continue
             is_read = parse_specifier(needed.specifier) is not None
-            if is_read and not any(holds(needed.specifier, one) for one in package.allowed or ()):
+            if is_read and not any(holds(needed.specifier, one) for one in reversed(package.allowed or ())):
                 return False
         return verdict
 

@@ -120,13 +120,13 @@ def _of_flags(parser: ScriptParser, inputs: Inputs) -> Layer:
     launch = inputs.launch
     place: Location | None = launch.location if inputs.is_launched else None
     hidden = Unknown(HIDDEN if inputs.is_launched else NOT_STARTED, place)
-    short = beginnings(launch, parser, newest_of(inputs))
+    short = frozenset(beginnings(launch, parser, newest_of(inputs)))
 
     def read(name: str) -> Said:
         said = of_flag(launch, name)
         spellings = (name, f"no_{name}")
         # A flag in full is no beginning of itself, where the classes of the parser are not known either.
-        if said is UNKNOWN or any(full != each and full.startswith(each) for full in spellings for each in short):
+        if said is UNKNOWN or any(full[:end] in short for full in spellings for end in range(len(full))):
             return hidden
         return said
 
