@@ -82,45 +82,51 @@ def _lines_of(path: str, data: bytes, function: str) -> tuple[str, ...] | None:
     last = function.rpartition(".")[2]
     if last and last.encode() not in data:
         return None
-    return functions_of(data).get(function) if not function.startswith("*.") else _of_any(data, function[2:])
+    if not function.startswith("*."):
+        return _written(data, function)
+    names = [key for key in _nodes(data) if key == function[2:] or key.endswith(function[1:])]
+    return tuple(line for key in names for line in _written(data, key) or ()) if names else None
 
 
-def _of_any(data: bytes, name: str) -> tuple[str, ...] | None:
-    found = [lines for key, lines in functions_of(data).items() if key == name or key.endswith(f".{name}")]
-    return tuple(line for lines in found for line in lines) if found else None
-
-
-@lru_cache(maxsize=256)
 def functions_of(data: bytes) -> dict[str, tuple[str, ...]]:
     """The lines of each function and class of a file by its dotted name, and those of the file under ""."""
+    return {name: _written(data, name) or () for name in _nodes(data)}
+
+
+@lru_cache(maxsize=64)
+def _nodes(data: bytes) -> dict[str, list[ast.AST]]:
     tree = parsed(data)
     if tree is None:
         return {}
-    found: dict[str, tuple[str, ...]] = {}
+    found: dict[str, list[ast.AST]] = {"": [tree]}
 
     def walk(node: ast.AST, above: str) -> None:
         for child in ast.iter_child_nodes(node):
             name = above
             if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
                 name = f"{above}.{child.name}".lstrip(".")
-                found[name] = (*found.get(name, ()), *_unparsed(child))
+                found.setdefault(name, []).append(child)
             if isinstance(child, (ast.stmt, ast.ExceptHandler)):
                 walk(child, name)
 
-    for each in ast.walk(tree):
+    walk(tree, "")
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _written(data: bytes, name: str) -> tuple[str, ...] | None:
+    """The lines of one function alone: to write a whole file costs a second."""
+    nodes = _nodes(data).get(name)
+    if nodes is None:
+        return None
+    for each in (inner for node in nodes for inner in ast.walk(node)):
         body = getattr(each, "body", None)
         if isinstance(body, list):
             # A docstring is no code; what is left may be nothing.
             kept = [one for one in body if not (isinstance(one, ast.Expr) and _is_text(one.value))]
             each.body = kept or [ast.Pass()]  # type: ignore[attr-defined]
-    walk(tree, "")
-    found[""] = _unparsed(tree)
-    return found
+    return tuple(line.strip() for node in nodes for line in ast.unparse(node).splitlines())
 
 
 def _is_text(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
-
-
-def _unparsed(node: ast.AST) -> tuple[str, ...]:
-    return tuple(line.strip() for line in ast.unparse(node).splitlines())
