@@ -357,22 +357,3 @@ def branches_with_names_of_their_own(count: int) -> Files:
 def tasks_of_a_project(count: int) -> Files:
     tasks = lines(count, lambda i: f"t{i} = ['t{i + 1}']")
     return {"pyproject.toml": f"[tool.poe.tasks]\ntrain = '{launch(1)}'\n{tasks}", "train.py": HEAD}
-
-
-@law(160)
-def scripts_that_read_one_recipe(count: int) -> Files:
-    text = "from trl import SFTConfig, TrlParser\nargs = TrlParser(SFTConfig).parse_args_and_config()\n"
-    files = {f"s{i}.py": text for i in range(count)}
-    recipe = "output_dir: o\nlearning_rate: 1e-6\nmax_seq_length: 5\n"
-    return {**files, **shell(lines(count, lambda i: f"python s{i}.py --config sft.yaml")), "sft.yaml": recipe}
-
-
-@law(400)
-def flags_of_one_variable_in_commands(count: int) -> Files:
-    flags = " ".join(f"--flag_{i} {i}" for i in range(200))
-    return shell(f"EXTRA='{flags}'\n" + lines(count, lambda i: f"trl sft --output_dir o --seed {i} $EXTRA"))
-
-
-@law(400)
-def evaluated_commands(count: int) -> Files:
-    return shell(lines(count, lambda i: f"CMD='trl sft --output_dir o --seed {i}'\neval $CMD --max_seq_length 5"))

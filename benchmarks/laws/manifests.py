@@ -170,30 +170,3 @@ def pins_with_a_series_left_out(count: int) -> Files:
 def pins_under_markers_that_differ(count: int) -> Files:
     pins = lines(count, lambda i: f"transformers>=4.{i}.0,!=4.{i}.*; python_version < '3.{i}'")
     return {"requirements.txt": f"trl==0.20.0\n{pins}", "train.py": HEAD}
-
-
-_OPEN = ("transformers", "accelerate", "peft", "vllm", "torch", "deepspeed", "datasets", "numpy", "ray", "pydantic")
-
-
-@law(48)
-def folders_that_ask_for_other_releases(count: int) -> Files:
-    """Each has an environment of its own, and pip would choose of everything."""
-    asked = {
-        f"d{i}/requirements.txt": "".join(f"{name}!=0.{i}.{j}\n" for j, name in enumerate(_OPEN)) for i in range(count)
-    }
-    return {**asked, **{f"d{i}/train.py": HEAD for i in range(count)}, "requirements.txt": "trl==0.20.0\n"}
-
-
-@law(48)
-def folders_that_ask_for_what_excludes_each_other(count: int) -> Files:
-    def asked(i: int) -> str:
-        newer = f"torch>=2.7\ndatasets>=4.{i % 4}\n"
-        return f"trl==0.20.0\ntransformers<4.{40 + i % 9}\nvllm<0.5.{i % 5}\n{newer}numpy<1.2{i % 7}\n"
-
-    return {f"d{i}/requirements.txt": asked(i) for i in range(count)} | {f"d{i}/train.py": HEAD for i in range(count)}
-
-
-@law(320)
-def lines_of_a_version_list(count: int) -> Files:
-    told = lines(count, lambda i: f"- {_OPEN[i % 10]} {i % 5}.{i % 60}.{i % 7}")
-    return {"README.md": f"# Requirements\n\n- trl==0.20.0\n{told}", "train.py": HEAD}

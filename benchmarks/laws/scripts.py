@@ -487,24 +487,3 @@ def keys_put_into_a_dict(count: int) -> Files:
 def letters_of_a_host_name(count: int) -> Files:
     """In the encodings of which, Python's own readers take the square of them."""
     return {"train.py": f"# coding: punycode\n{'x' * count}-{'a' * (count // 2)}\n"}
-
-
-@law(1600)
-def functions_with_type_parameters(count: int) -> Files:
-    """A tree of newer Python is made by LibCST."""
-    return script(lines(count // 4, lambda i: f'def f{i}[T](x: T) -> T:\n    return f"{{x["a{i}"]}}"'))
-
-
-@law(160)
-def helpers_that_may_bring_unsloth(count: int) -> Files:
-    helpers = {
-        f"h{i}.py": lines(6, lambda j, i=i: f"from h{(i * 7 + j) % count} import f{j}") + "# unsloth\n"  # type: ignore[misc]
-        for i in range(count)
-    }
-    return {**helpers, **script("from h0 import *\nGRPOConfig(output_dir='o')\n")}
-
-
-@law(400)
-def modules_that_nothing_imports(count: int) -> Files:
-    body = "from trl import GRPOConfig\n\ndef make():\n    return GRPOConfig(max_seq_length=5)\n"
-    return {**{f"m{i}.py": body for i in range(count)}, **script("import m0\n"), "README.md": "x\n"}
