@@ -12,7 +12,7 @@ _LEFT_OUT = (
     "trl_lint/knowledge/condition_tables.py", "trl_lint/editors/vscode/", *_NOT_ALONE,
 )  # fmt: skip
 _OF_A_FILE = 76 + 60  # bytes: the headers of a file in a zip archive, and its line in RECORD, which are hashes
-_MOST = 2_200_000
+_MOST = 2_225_000
 
 
 def test_the_wheel_stays_small():
