@@ -75,6 +75,7 @@ class Folders:
         self._jobs: dict[str, list[list[Pin]]] = {}
         self._parts: dict[str, dict[str, Manifest]] = {}
         self._with_code: frozenset[str] | None = None
+        self._of_its_own: dict[str, bool] = {}
         self._elsewhere: Elsewhere | None = None
 
     def read_with(self, read: Callable[[str], Manifest | None], paths: Callable[[], Sequence[str]]) -> None:
@@ -279,7 +280,10 @@ class Folders:
 
     def is_of_its_own(self, folder: str) -> bool:
         """Whether what is installed in a folder may be for what stands there: it holds code, or builds a project."""
-        return self.holds_code(folder) or any(name in PROJECT_FILES for name in self.names(folder))
+        if folder not in self._of_its_own:  # asked for each file of a folder, which may hold thousands
+            found = self.holds_code(folder) or any(name in PROJECT_FILES for name in self.names(folder))
+            self._of_its_own[folder] = found
+        return self._of_its_own[folder]
 
     def stating(self, folder: str) -> str:
         """The nearest folder upwards in which, or for which, anything is stated: what is below has its environment."""
