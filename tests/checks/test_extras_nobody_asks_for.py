@@ -80,3 +80,24 @@ def test_what_is_always_installed_is_an_error(tmp_path: Path, form: str):
 def test_an_extra_that_can_be_installed_is_silent(tmp_path: Path, form: str):
     name, text = FORMS[form]
     assert told(tmp_path, {name: text.replace(OLD, "transformers==4.49.0")}) == []
+
+
+@pytest.mark.parametrize(
+    ("beside", "expected"),
+    [
+        *(
+            ({name: text.replace("old", "train")}, ("error", False))
+            for name, text in ASKED.items()
+            if name != "Makefile"
+        ),
+        *(({name: text}, ("info", True)) for name, text in UNASKED.items()),
+        ({}, ("info", True)),
+    ],
+)
+def test_an_extra_beside_dependencies_out_of_a_file(tmp_path: Path, beside: dict[str, str], expected: tuple[str, bool]):
+    text = (
+        '[project]\nname = "mine"\nversion = "1"\ndynamic = ["dependencies"]\n'
+        '[project.optional-dependencies]\ntrain = ["trl==0.16.0"]\n'
+        '[tool.setuptools.dynamic]\ndependencies = {file = ["requirements.txt"]}\n'
+    )
+    assert told(tmp_path, {"pyproject.toml": text, "requirements.txt": f"{OLD}\n", **beside}) == [expected]
