@@ -36,6 +36,7 @@ _TWO_DEFECTS = (
     TwoDefects("TRL301", "", ("TRL403",), "releases without the name, and what its value does in those that have it"),
     TwoDefects("TRL303", "", ("TRL403",), "a name that will go, and the value that it carries"),
     TwoDefects("TRL601", "unclipped", ("TRL113",), "which backward makes the gradients, and that nothing bounds them"),
+    TwoDefects("TRL206", "vLLM server", ("TRL806",), "that no server is there, and what the release does with one"),
     TwoDefects("TRL403", "stands twice", (), "which of two values counts, and what is wrong with the one that does"),
 )
 

@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 from fixture_cases import run_json
 
+from trl_lint.checks.configs import _bugs_met, _bugs_near
+from trl_lint.knowledge.bugs import Bug, Entry
+
 SFT = (
     "from datasets import load_dataset\nfrom trl import SFTConfig, SFTTrainer\n"
     "trainer = SFTTrainer(model='Qwen/Qwen2.5-0.5B', args=SFTConfig(label_smoothing_factor=0.1,\n"
@@ -59,9 +62,7 @@ def test_a_fact_that_nothing_speaks_of_is_no_hint(tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("files", "place"),
     [
-        ({"requirements.txt": "accelerate==1.8.0\n", "f2.yaml": FSDP2}, "f2.yaml"),
-        ({"requirements.txt": "accelerate==1.14.0\n", "f2.yaml": FSDP2}, ""),
-        ({"f2.yaml": FSDP2}, ""),
+        ({"requirements.txt": "accelerate==1.8.0\n", "f2.yaml": FSDP2}, ""),  # it finds the layers by itself
         (
             {
                 "requirements.txt": "verl==0.5.0\n",
@@ -84,8 +85,36 @@ def test_a_fact_that_nothing_speaks_of_is_no_hint(tmp_path: Path, monkeypatch: p
         ),
     ],
 )
-def test_documents_commands_and_calls_are_places(
+def test_commands_and_calls_are_places(
     files: dict[str, str], place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     found = told(files, tmp_path, monkeypatch, capsys)
     assert [Path(str(each.get("file") or each.get("path"))).name for each in found] == ([place] if place else [])
+
+
+@pytest.mark.parametrize(
+    ("pins", "text", "line"),
+    [
+        ("accelerate==1.8.0\n", FSDP2, 4),
+        ("accelerate==1.8.0\n", FSDP2.replace("version: 2", "version: 1"), 0),
+        ("accelerate==1.8.0\n", f"{FSDP2}  fsdp_transformer_layer_cls_to_wrap: Qwen2DecoderLayer\n", 0),
+        ("accelerate==1.14.0\n", FSDP2, 0),
+        ("", FSDP2, 0),
+    ],
+)
+def test_a_document_is_a_place(
+    pins: str, text: str, line: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    """With a row of this test: no package has one of documents now."""
+    condition = (
+        "fsdp_config.fsdp_version == 2 and fsdp_config.fsdp_auto_wrap_policy == 'TRANSFORMER_BASED_WRAP' "
+        "and not fsdp_config.fsdp_transformer_layer_cls_to_wrap"
+    )
+    where, releases = ("accelerate config",), ">=1.6.0,<1.14.0"
+    row = Bug("of-a-document", where, condition, "it wraps no layer", "one block", "waste", ("x",), releases=releases)
+    entry = Entry("accelerate", row.id, releases, {}, where, {}, True, (), condition)
+    monkeypatch.setattr(_bugs_near, "entries", lambda package: (entry,) if package == entry.package else ())
+    monkeypatch.setattr(_bugs_met, "bug_of", lambda entry: row)
+    found = told({"requirements.txt": pins, "f2.yaml": text}, tmp_path, monkeypatch, capsys)
+    places = [(each["path"], each["start"]["line"], each["severity"]) for each in found]
+    assert places == ([("f2.yaml", line, "warning")] if line else [])
