@@ -116,16 +116,6 @@ def test_version_imports_nothing_heavy(tmp_path: Path):
     assert (imported(["--version"], tmp_path) - modules_at_start(tmp_path)) & HEAVY == set()
 
 
-def test_a_tree_without_training_code_imports_no_parser(tmp_path: Path):
-    lay_out(markdown(PLAIN_PROJECT), tmp_path)
-    modules = imported(["check", "."], tmp_path) - modules_at_start(tmp_path)
-    assert modules & HEAVY == set()
-    assert "trl_lint.engine" in modules
-
-
-SAID = "All checks passed! 1 file, 3 argument objects, trl 0.29.0 (requirements.txt:1) and 1 more.\n"
-
-
 @pytest.fixture(scope="module")
 def true_tables() -> None:
     """Rules that came with a pull may be newer than the tables of what they ask for, and true to them all the same."""
@@ -134,6 +124,16 @@ def true_tables() -> None:
         assert path.read_text("utf-8") == text, "run `make docs`"
         with contextlib.suppress(PermissionError):
             path.touch()
+
+
+def test_a_tree_without_training_code_imports_no_parser(tmp_path: Path, true_tables: None):
+    lay_out(markdown(PLAIN_PROJECT), tmp_path)
+    modules = imported(["check", "."], tmp_path) - modules_at_start(tmp_path)
+    assert modules & HEAVY == set()
+    assert "trl_lint.engine" in modules
+
+
+SAID = "All checks passed! 1 file, 3 argument objects, trl 0.29.0 (requirements.txt:1) and 1 more.\n"
 
 
 def test_a_clean_script_imports_only_what_its_verdict_needs(tmp_path: Path, true_tables: None):

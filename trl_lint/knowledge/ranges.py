@@ -17,12 +17,17 @@ T = TypeVar("T")
 _MOST_RANGES = 3
 
 
-@lru_cache(maxsize=65536)
 def holds(specifier: str, version: str | Version) -> bool:
     """Whether a specifier (PEP 440) allows a version; False where one of the two cannot be read.
 
     A pre-release is asked about because it is in use, so it counts like any other release.
     """
+    # `===` compares words: 1.0 and 1.0.0 are equal, and a remembered answer for the one is no answer for the other.
+    return (_holds.__wrapped__ if "===" in specifier else _holds)(specifier, version)
+
+
+@lru_cache(maxsize=65536)
+def _holds(specifier: str, version: str | Version) -> bool:
     found = parse_specifier(specifier)
     known = parse_version(version) if isinstance(version, str) else version
     return found is not None and known is not None and found.contains(known, prereleases=True)
