@@ -32,7 +32,15 @@ SINCE = {
     "unsloth-zoo": "2024.10", "verl": "0", "vllm": "0.6",
 }  # fmt: skip
 _LARGE = frozenset({"deepspeed", "transformers", "vllm"})
-_ROOTS = {"ms-swift": "swift", "liger-kernel": "liger_kernel", "unsloth-zoo": "unsloth_zoo"}
+# The top-level module of a package, where it is not its name.
+ROOTS = {
+    "autoawq": "awq",
+    "auto-gptq": "auto_gptq",
+    "huggingface-hub": "huggingface_hub",
+    "ms-swift": "swift",
+    "liger-kernel": "liger_kernel",
+    "unsloth-zoo": "unsloth_zoo",
+}
 _LETTERS = {"absent": "-", "faulty": "!", "other": "."}
 _STATES = {letter: state for state, letter in _LETTERS.items()}
 _RELEASES = regex(r"(?m)^releases = .*\n")
@@ -57,7 +65,7 @@ def answers(package: str, rows: Iterable[Bug], known: Mapping[str, Answer]) -> d
     """
     asked = list(rows)
     found = {row.id: _kept(row, known.get(row.id)) for row in asked}
-    root = _ROOTS.get(package, package)
+    root = ROOTS.get(package, package)
 
     def is_wanted(path: str) -> bool:
         if any(is_asked(row, path) for row in asked):

@@ -1,0 +1,297 @@
+"""`rules/contracts/<package>.txt`: what the releases of a package import that releases of another package do not have.
+
+Each release of a package is read as it is imported, with its tests decided for each release of the package below. What is
+not decided is never told. `trl_lint/knowledge/contracts.py` tells the form of the table.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from packaging.version import InvalidVersion, Version
+
+from trl_lint.knowledge.ranges import spans
+from trl_lint.knowledge.refresher.bugs_build import ROOTS, SINCE
+from trl_lint.knowledge.refresher.contracts_offers import Memo, Offers
+from trl_lint.knowledge.refresher.contracts_tests import Asked, Beside
+from trl_lint.knowledge.refresher.contracts_uses import Code, Failure, Use, is_caught
+from trl_lint.knowledge.refresher.index import Contents
+from trl_lint.knowledge.refresher.tables import read_releases
+from trl_lint.records import NamedTuple
+
+# The packages below, with the oldest release that is looked at.
+BELOW = {
+    "accelerate": "0.20", "huggingface-hub": "0.16", "peft": "0.6", "transformers": "4.30", "trl": "0.7", "vllm": "0.6",
+}  # fmt: skip
+# The packages on top, and what they stand on.
+ON_TOP = {
+    "accelerate": ("transformers", "huggingface-hub"),
+    "autoawq": ("transformers",),
+    "liger-kernel": ("transformers",),
+    "llamafactory": ("accelerate", "peft", "transformers", "trl", "vllm"),
+    "ms-swift": ("accelerate", "peft", "transformers", "trl", "vllm"),
+    "openrlhf": ("accelerate", "peft", "transformers", "vllm"),
+    "peft": ("accelerate", "huggingface-hub", "transformers"),
+    "trl": ("accelerate", "huggingface-hub", "peft", "transformers", "vllm"),
+    "unsloth": ("huggingface-hub", "peft", "transformers", "trl"),
+    "unsloth-zoo": ("huggingface-hub", "peft", "transformers", "trl"),
+    "verl": ("accelerate", "peft", "transformers", "vllm"),
+}
+_NOT_READ = re.compile(r"(?:^|/)tests?/")
+_VERSION = re.compile(rb"[\"'](\d+(?:\.\d+)+)[\"']")
+
+
+class Break(NamedTuple):
+    """Why something of a package cannot be imported: what is missing (`module`, `module:name`, or `module.name` of an
+    attribute), and the line that asks for it.
+    """
+
+    what: str
+    path: str
+    line: int
+
+
+class Release(NamedTuple):
+    """A release of a package on top: its files as they are imported, what it offers, and the versions it names."""
+
+    version: str
+    code: dict[str, Code]
+    offers: Offers
+    literals: list[Version]
+
+
+class Row(NamedTuple):
+    """A line of the table. `entry`: `import`, or the public names of a lazy package that cannot be imported."""
+
+    entry: str
+    what: str
+    place: str
+    releases: str
+    below: str
+
+
+def build(package: str) -> str:
+    """The text of the table of a package on top.
+
+    Raises OSError (network), zipfile.BadZipFile and tarfile.TarError (damaged archive).
+    """
+    root = ROOTS.get(package, package.replace("-", "_"))
+    releases = _read(package, root)
+    parts = [f"# {package}: written by `python -m trl_lint.knowledge.refresh contracts {package}`, not by hand\n"]
+    for below in ON_TOP[package]:
+        rows = rows_of(releases, below, root, _contents(below))
+        if rows:
+            parts += [f"on {below}\n", *(f" {' | '.join(row)}\n" for row in rows)]
+    return "".join(parts)
+
+
+def _contents(package: str) -> Iterator[tuple[str, Contents]]:
+    root = ROOTS.get(package, package.replace("-", "_"))
+    return read_releases(
+        package,
+        BELOW[package],
+        lambda path: path.startswith(f"{root}/") and path.endswith(".py") and not _NOT_READ.search(path),
+    )
+
+
+def _read(package: str, root: str) -> list[Release]:
+    memo: dict[tuple[str, int, int], tuple[Code, frozenset[Version]]] = {}
+    names: Memo = {}
+    found = []
+    wanted = lambda path: path.startswith(f"{root}/") and path.endswith(".py") and not _NOT_READ.search(path)  # noqa: E731
+    for version, contents in read_releases(package, SINCE.get(package, "0"), wanted):
+        code: dict[str, Code] = {}
+        literals: set[Version] = set()
+        for path, (crc, source) in contents.members.items():
+            key = path, crc, len(source)
+            if key not in memo:
+                memo[key] = Code(path, source), frozenset(_versions(source))
+            code[memo[key][0].name] = memo[key][0]
+            literals |= memo[key][1]
+        offers = Offers((root,), contents, names)
+        found.append(Release(version, code, offers, sorted(literals)))
+    return found
+
+
+def _versions(source: bytes) -> Iterator[Version]:
+    for match in _VERSION.finditer(source):
+        try:
+            yield Version(match[1].decode())
+        except InvalidVersion:
+            continue
+
+
+def rows_of(releases: Sequence[Release], below: str, root: str, contents: Iterable[tuple[str, Contents]]) -> list[Row]:
+    """The rows about one package below. `contents`: its releases, oldest first."""
+    root_below = ROOTS.get(below, below.replace("-", "_"))
+    memo: Memo = {}
+    order: list[str] = []
+    last: dict[str, tuple[Asked, tuple[object, ...], dict[str, Break]]] = {}
+    found: dict[str, dict[str, dict[str, Break]]] = {release.version: {} for release in releases}
+    for version, held in contents:
+        order.append(version)
+        offers = Offers((root_below,), held, memo)
+        for release in releases:
+            key = _place(Version(version), release.literals)
+            known = last.get(release.version)
+            if known is None or known[1] != key or not known[0].agrees(offers):
+                asked = Asked(offers)
+                result = breaks(release, root, {root_below: asked}, {root_below: Version(version)})
+                known = last[release.version] = asked, key, result
+            found[release.version][version] = known[2]
+    return _rows(found, order)
+
+
+def _place(version: Version, literals: Sequence[Version]) -> tuple[object, ...]:
+    """What tests on a version can tell apart: where it stands among those that are named, and its numbers."""
+    return bisect_left(literals, version), bisect_right(literals, version), version.major, version.minor
+
+
+def breaks(
+    release: Release, root: str, others: Mapping[str, Asked], versions: Mapping[str, Version]
+) -> dict[str, Break]:
+    """What of a release cannot be imported beside others: `import`, or its public names, and why."""
+    beside = Beside(release.code, release.offers, others, versions)
+    imports = _Imports(beside)
+    whole = imports.failure(root)
+    if whole is not None:
+        return {"import": whole}
+    names = release.offers.names(root)
+    found = {}
+    for name in _lazy_names(release.offers, root) if names is not None and names.lazy is not None else ():
+        module, seen = root, {root}
+        while (home := release.offers.home(module, name)) and home not in seen:
+            module = home
+            seen.add(home)
+        failure = next((one for each in seen if (one := imports.failure(each)) is not None), None)
+        if failure is not None:
+            found[name] = failure
+    return found
+
+
+def _lazy_names(offers: Offers, root: str) -> Iterator[str]:
+    names = offers.names(root)
+    if names is not None and names.lazy is not None:
+        for entries in names.lazy.names.values():
+            yield from (entry.partition("=")[0] for entry in entries)
+
+
+class _Imports:
+    """Which modules of a package cannot be imported: those of which a statement fails for certain, and is not caught."""
+
+    def __init__(self, beside: Beside) -> None:
+        self._beside = beside
+        self._failures: dict[str, Break | None] = {}
+        self._statements: dict[str, tuple[Break | None, list[str]]] = {}
+
+    def failure(self, module: str) -> Break | None:
+        """Why importing a module fails, None where nothing that it imports for certain does."""
+        if module in self._failures:
+            return self._failures[module]
+        seen = {module: ""}
+        waiting = [module]
+        while waiting:
+            current = waiting.pop()
+            failure, leads_to = self._read(current)
+            failure = self._failures.get(current) or failure
+            if failure is not None:
+                while current:  # the way that leads there
+                    self._failures[current] = failure
+                    current = seen[current]
+                return failure
+            for other in reversed(leads_to):
+                if (
+                    other not in seen and self._failures.get(other, failure) is None and other not in self._failures
+                ) or (self._failures.get(other) is not None and other not in seen):
+                    seen[other] = current
+                    waiting.append(other)
+        self._failures.update(dict.fromkeys(seen))  # nothing that they import fails, in a circle or not
+        return None
+
+    def _read(self, module: str) -> tuple[Break | None, list[str]]:
+        """The first statement of a module itself that fails, and the modules of the package that it imports."""
+        if module not in self._statements:
+            self._statements[module] = self._read_statements(module)
+        return self._statements[module]
+
+    def _read_statements(self, module: str) -> tuple[Break | None, list[str]]:
+        code = self._beside.code.get(module)
+        above = module.rpartition(".")[0]
+        leads_to = [above] if above in self._beside.code else []
+        for use in code.uses if code is not None else ():
+            assert code is not None
+            root = use.module.partition(".")[0]
+            if root in self._beside.others:
+                broken = self._broken(use)
+                if broken is not None and not is_caught(use.guards, broken[0]) and self._beside.runs(use.guards, code):
+                    return Break(broken[1], code.path, use.line), leads_to
+            elif root in self._beside.own.roots and not use.is_attribute:
+                if not is_caught(use.guards, "name") and self._beside.runs(use.guards, code):
+                    leads_to += self._homes(use)
+        return None, leads_to
+
+    def _broken(self, use: Use) -> tuple[Failure, str] | None:
+        """How a use fails, and what is missing."""
+        offers = self._beside.others[use.module.partition(".")[0]]
+        if use.is_attribute:
+            module = use.module
+            for part in use.name.split(".") if use.name and offers.has_module(module) else ():
+                if offers.has_module(f"{module}.{part}"):
+                    module = f"{module}.{part}"
+                    continue
+                return ("attribute", f"{module}.{part}") if offers.has(module, part) is False else None
+            return None
+        if offers.has_module(use.module) is False:
+            return "module", use.module
+        if use.name and offers.has(use.module, use.name) is False:
+            return "name", f"{use.module}:{use.name}"
+        return None
+
+    def _homes(self, use: Use) -> list[str]:
+        """The modules of the package that an import of its own reads."""
+        code, found = self._beside.code, [use.module] if use.module in self._beside.code else []
+        below = f"{use.module}.{use.name}" if use.name else ""
+        if below in code:
+            return [*found, below]
+        home = self._beside.own.home(use.module, use.name) if use.name else ""
+        return [*found, home] if home in code else found
+
+
+# -- the text ---------------------------------------------------------------------------------------------------------
+
+
+def _rows(found: Mapping[str, Mapping[str, Mapping[str, Break]]], order: Sequence[str]) -> list[Row]:
+    """The rows: names that break for the same reason, in the same releases of both packages, are one."""
+    mine = list(found)
+    by_reason: dict[tuple[str, str, str], dict[str, tuple[str, Break]]] = {}
+    for version, of_release in found.items():
+        reasons: dict[tuple[str, str], list[str]] = {}
+        lines: dict[tuple[str, str], Break] = {}
+        for below, broken in of_release.items():
+            for entry, one in broken.items():
+                reasons.setdefault((entry, one.what), []).append(below)
+                lines[entry, one.what] = one
+        for (entry, what), belows in reasons.items():
+            ranges = _ranges(belows, order)
+            by_reason.setdefault((entry, what, ranges), {})[version] = (ranges, lines[entry, what])
+    grouped: dict[tuple[str, str, str], list[str]] = {}
+    places: dict[tuple[str, str, str], Break] = {}
+    for (entry, what, ranges), versions in by_reason.items():
+        key = what, ranges, _ranges(versions, mine)
+        grouped.setdefault(key, []).append(entry)
+        places[key] = versions[max(versions, key=Version)][1]
+    rows = [
+        Row(",".join(sorted(entries)), what, f"{places[key].path}:{places[key].line}", releases, ranges)
+        for key, entries in grouped.items()
+        for what, ranges, releases in (key,)
+    ]
+    return sorted(rows, key=lambda row: (row.entry != "import", Version(row.releases.split("-")[0].split(",")[0]), row))
+
+
+def _ranges(versions: Iterable[str], among: Sequence[str]) -> str:
+    """Releases as `4.47.0-4.48.3,5.0.0-5.23.0`; a range of one release is that release."""
+    known = set(versions)
+    stretches = spans([version for version in among if version in known], among)
+    return ",".join(first if first == last else f"{first}-{last}" for first, last in stretches)

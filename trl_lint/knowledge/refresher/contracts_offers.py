@@ -1,0 +1,268 @@
+"""What a release offers for import: its modules and their names, read when somebody asks for them. Nothing is run."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Mapping
+from functools import cached_property
+
+from trl_lint.knowledge.refresher.extract import module_name, walk_block
+from trl_lint.knowledge.refresher.index import Contents
+from trl_lint.knowledge.refresher.lazy_tables import DUMMY, LazyTable, has_lazy_table, read_lazy_table
+from trl_lint.knowledge.refresher.served import global_names, makes_names, served_names
+from trl_lint.knowledge.refresher.trees import parsed
+from trl_lint.python.default_text import read_string
+from trl_lint.records import NamedTuple
+
+# What every module has.
+_ALWAYS = frozenset(
+    ("__name__", "__file__", "__path__", "__doc__", "__dict__", "__spec__", "__loader__", "__package__")
+)
+_COMPILED = re.compile(r"\.(?:cpython[^/]*|abi3|cp\d[^/]*|so|pyd)(?:\.so|\.pyd)?$")
+# What `define_import_structure` takes from a file: its `__all__`, and what is decorated to be exported.
+_ALL = re.compile(rb"^__all__[ ]*(?::[^=\n]{1,200})?\+?=[ ]*[\[(]([^\])]*)[\])]", re.MULTILINE)
+_EXPORTED = re.compile(rb"^@\w*(?:requires|export)[^\n]*\n(?:@[^\n]*\n)*(?:class|def) (\w+)", re.MULTILINE)
+_WORD = re.compile(rb"[\"'](\w+)[\"']")
+
+
+class Names(NamedTuple):
+    """The names that one file binds. `bound`: name -> `module:name` where it is imported from, "" elsewhere.
+
+    `stars`: the modules all of whose names it takes. `public`: its `__all__`, None where there is none that can be read.
+    `is_open`: it may have other names. `words`: the texts of a package's root that serves modules through `sys.modules`.
+    """
+
+    bound: dict[str, str]
+    stars: tuple[str, ...]
+    lazy: LazyTable | None
+    public: frozenset[str] | None
+    is_open: bool
+    words: frozenset[str]
+
+
+# By path and checksum: most files are the same in the next release.
+Memo = dict[tuple[str, int, int], "Names | frozenset[str] | None"]
+
+
+def read_names(path: str, source: bytes) -> Names | None:
+    """The names of a file, None where this Python cannot parse it."""
+    tree = parsed(source)
+    if tree is None:
+        return None
+    is_package = path.endswith("/__init__.py")
+    name = module_name(path)
+    package = name if is_package else name.rpartition(".")[0]
+    statements = list(walk_block(tree.body))
+    bound: dict[str, str] = {}
+    stars: list[str] = []
+    for node in statements:
+        if isinstance(node, ast.Import):
+            bound.update((each.asname or each.name.partition(".")[0], "") for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            module = absolute(node, package)
+            stars += [module for each in node.names if each.name == "*"]
+            bound.update((each.asname or each.name, f"{module}:{each.name}") for each in node.names if each.name != "*")
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            bound[node.name] = ""
+        else:
+            bound.update((target, "") for target in _assigned(node))
+    served = served_names(statements, {})
+    bound.update((each, "") for each in (*(served or ()), *global_names(tree)) if each not in bound)
+    lazy = read_lazy_table(tree, statements) if has_lazy_table(source) else None
+    has_hook = "__getattr__" in bound and served is None and lazy is None
+    words = _words(tree) if is_package and b"sys.m" in source else frozenset()
+    return Names(bound, tuple(stars), lazy, _public(statements), has_hook or makes_names(statements), words)
+
+
+def absolute(node: ast.ImportFrom, package: str) -> str:
+    """The module that an import statement of a package names."""
+    if not node.level:
+        return node.module or ""
+    parts = package.split(".")
+    return ".".join([*parts[: len(parts) - (node.level - 1)], *([node.module] if node.module else [])])
+
+
+def _assigned(node: ast.stmt) -> list[str]:
+    """The plain names that a statement binds."""
+    if isinstance(node, ast.Assign):
+        targets: list[ast.expr] = list(node.targets)
+    elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.For)):
+        targets = [node.target]
+    elif isinstance(node, ast.With):
+        targets = [item.optional_vars for item in node.items if item.optional_vars is not None]
+    else:
+        return []
+    return [each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]
+
+
+def _public(statements: list[ast.stmt]) -> frozenset[str] | None:
+    """The names of `__all__`, None where it is not written as lists of texts alone."""
+    found: list[str] | None = None
+    for node in statements:
+        if "__all__" in _assigned(node):
+            value = getattr(node, "value", None)
+            if not isinstance(value, (ast.List, ast.Tuple)):
+                return None
+            found = [*(found or ()), *map(read_string, value.elts)]
+    return None if found is None or not all(found) else frozenset(found)
+
+
+def _words(tree: ast.Module) -> frozenset[str]:
+    """The texts of a file that may be the names of modules, with the constant ends of f-strings."""
+    constants = (node.value for node in ast.walk(tree) if isinstance(node, ast.Constant))
+    return frozenset(text.lstrip(".") for text in constants if isinstance(text, str) and re.fullmatch(r"[\w.]+", text))
+
+
+class Offers:
+    """The modules and names of one release of a package. `roots`: the names of its top-level modules.
+
+    Each question has three answers: True, False, and None where nobody can tell.
+    """
+
+    def __init__(self, roots: Collection[str], contents: Contents, memo: Memo) -> None:
+        self.roots = frozenset(roots)
+        self._memo = memo
+        self._files = {module_name(path): path for path in contents.members if path.endswith(".py")}
+        self._members = contents.members
+        self._existing = existing(contents.names, self.roots)
+        self._known: dict[tuple[str, str], bool | None] = {}
+        self._below: dict[str, Mapping[str, str]] = {}
+
+    @cached_property
+    def modules(self) -> frozenset[str]:
+        """The modules whose files were read."""
+        return frozenset(self._files)
+
+    def names(self, module: str) -> Names | None:
+        """The names of a module's file, None where it was not read or cannot be parsed."""
+        path = self._files.get(module)
+        if path is None:
+            return None
+        crc, source = self._members[path]
+        key = path, crc, len(source)
+        if key not in self._memo:
+            self._memo[key] = read_names(path, source)
+        found = self._memo[key]
+        assert not isinstance(found, frozenset)
+        return found
+
+    def has_module(self, module: str) -> bool | None:
+        """Whether `import module` finds it."""
+        if module in self._existing:
+            return True
+        parts = module.split(".")
+        for end in range(1, len(parts)):
+            above = ".".join(parts[:end])
+            if above not in self._existing:
+                return False
+            names = self.names(above)
+            if names is None:
+                return None if above in self._files else False
+            # Served under another name by hooks of a package (`sys.modules`, `sys.meta_path`), or bound as a name.
+            rest = ".".join(parts[end:])
+            if names.words and any(rest == word or parts[-1] == word.rpartition(".")[2] for word in names.words):
+                return None
+            if parts[end] in names.bound and f"{above}.{parts[end]}" not in self._existing:
+                return None
+        return False
+
+    def has(self, module: str, name: str) -> bool | None:
+        """Whether `from module import name` finds it."""
+        key = module, name
+        if key not in self._known:
+            self._known[key] = None  # modules that take their names from each other
+            self._known[key] = self._find(module, name)
+        return self._known[key]
+
+    def _find(self, module: str, name: str) -> bool | None:
+        there = self.has_module(module)
+        if there is not True or f"{module}.{name}" in self._existing or name in _ALWAYS:
+            return there
+        names = self.names(module)
+        if names is None:  # compiled, not read, or a folder without a file of its own
+            return None if module in self._files or not self._is_folder(module) else False
+        lazy = names.lazy
+        if name in names.bound or (lazy is not None and any(name in _aliases(each) for each in lazy.names.values())):
+            return True
+        is_open = names.is_open or name in names.words
+        if lazy is not None and lazy.open:
+            below = self._exported(module)
+            if name in below:
+                return True
+            is_open = is_open or not below
+        for star in names.stars:
+            if star.partition(".")[0] not in self.roots:
+                is_open = True
+            elif lazy is None or DUMMY not in star:
+                found = self.has(star, name) if self._gives(star, name) else False
+                if found:
+                    return True
+                is_open = is_open or found is None
+        return None if is_open else False
+
+    def _gives(self, star: str, name: str) -> bool:
+        """Whether `from star import *` may give a name."""
+        names = self.names(star)
+        if names is None or names.public is None:
+            return not name.startswith("_")
+        return name in names.public
+
+    def _is_folder(self, module: str) -> bool:
+        return any(other.startswith(f"{module}.") for other in self._existing)
+
+    def _exported(self, module: str) -> Mapping[str, str]:
+        """What `define_import_structure` takes from the files below a package: name -> module."""
+        if module not in self._below:
+            found: dict[str, str] = {}
+            for other in self._files:
+                if other.startswith(f"{module}."):
+                    for name in self._exports(other):
+                        found.setdefault(name, other)
+            self._below[module] = found
+        return self._below[module]
+
+    def _exports(self, module: str) -> frozenset[str]:
+        path = self._files[module]
+        crc, source = self._members[path]
+        key = f"exports of {path}", crc, len(source)
+        if key not in self._memo:
+            told = [word for match in _ALL.finditer(source) for word in _WORD.findall(match[1])]
+            told += _EXPORTED.findall(source)
+            self._memo[key] = frozenset(word.decode() for word in told)
+        found = self._memo[key]
+        assert isinstance(found, frozenset)
+        return found
+
+    def home(self, module: str, name: str) -> str:
+        """The module of this package that a lazy table takes a name from, "" where it is none."""
+        names = self.names(module)
+        if names is None or names.lazy is None:
+            return ""
+        for part, entries in names.lazy.names.items():
+            if name in _aliases(entries):
+                return f"{module}.{part}" if part else ""
+        return self._exported(module).get(name, "") if names.lazy.open else ""
+
+
+def _aliases(entries: Collection[str]) -> set[str]:
+    """The names of a lazy table's line; `Name=Other` serves `Other` as `Name`."""
+    return {entry.partition("=")[0] for entry in entries}
+
+
+def existing(names: Collection[str], roots: Collection[str]) -> set[str]:
+    """All modules of an archive, compiled ones and folders among them."""
+    found: set[str] = set()
+    for path in names:
+        if path.partition("/")[0].removesuffix(".py") not in roots:
+            continue
+        if path.endswith((".py", ".pyi")):
+            module = module_name(path.removesuffix("i"))
+        elif _COMPILED.search(path):
+            module = _COMPILED.sub("", path).replace("/", ".")
+        else:
+            continue
+        while module and module not in found:
+            found.add(module)
+            module = module.rpartition(".")[0]
+    return found
