@@ -1,7 +1,7 @@
 """`rules/contracts/<package>.txt`: what the releases of a package import that releases of another package do not have.
 
-Each release of a package is read as it is imported, with its tests decided for each release of the package below. What is
-not decided is never told. `trl_lint/knowledge/contracts.py` tells the form of the table.
+Each release of a package is read as it is imported, with its tests decided for each release of the package below. What
+is not decided is never told. `trl_lint/knowledge/contracts.py` tells the form of the table.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from trl_lint.knowledge.refresher.contracts_tests import Asked, Beside
 from trl_lint.knowledge.refresher.contracts_uses import Code, Failure, Use, is_caught
 from trl_lint.knowledge.refresher.index import Contents
 from trl_lint.knowledge.refresher.tables import read_releases
+from trl_lint.knowledge.releases import releases as releases_of
 from trl_lint.records import NamedTuple
 
 # The packages below, with the oldest release that is looked at.
@@ -39,7 +40,16 @@ ON_TOP = {
     "unsloth-zoo": ("huggingface-hub", "peft", "transformers", "trl"),
     "verl": ("accelerate", "peft", "transformers", "vllm"),
 }
+# Modules that people import or start although the package itself can be imported without them.
+_ENTRIES = {
+    "liger-kernel": r"liger_kernel\.transformers",
+    "llamafactory": r"llamafactory\.(?:cli|launcher)",
+    "ms-swift": r"swift\.(?:llm|cli\.(?:main|sft|rlhf|pt))",
+    "openrlhf": r"openrlhf\.cli\.(?:train|serve)\w*",
+    "verl": r"verl\.trainer\.(?:main_\w+|\w*sft_trainer)",
+}
 _NOT_READ = re.compile(r"(?:^|/)tests?/")
+_HEAD = "# {}: written by `python -m trl_lint.knowledge.refresh contracts`, not by hand\n"
 _VERSION = re.compile(rb"[\"'](\d+(?:\.\d+)+)[\"']")
 
 
@@ -60,6 +70,7 @@ class Release(NamedTuple):
     code: dict[str, Code]
     offers: Offers
     literals: list[Version]
+    entries: tuple[str, ...]
 
 
 class Row(NamedTuple):
@@ -72,47 +83,55 @@ class Row(NamedTuple):
     below: str
 
 
-def build(package: str) -> str:
-    """The text of the table of a package on top.
+def tables(packages: Sequence[str]) -> dict[str, str]:
+    """The text of the table of each of these packages on top. A release below is read once for all of them.
 
     Raises OSError (network), zipfile.BadZipFile and tarfile.TarError (damaged archive).
     """
-    root = ROOTS.get(package, package.replace("-", "_"))
-    releases = _read(package, root)
-    parts = [f"# {package}: written by `python -m trl_lint.knowledge.refresh contracts {package}`, not by hand\n"]
-    for below in ON_TOP[package]:
-        rows = rows_of(releases, below, root, _contents(below))
-        if rows:
-            parts += [f"on {below}\n", *(f" {' | '.join(row)}\n" for row in rows)]
-    return "".join(parts)
+    parts: dict[str, list[str]] = {name: [_HEAD.format(name)] for name in packages}
+    releases = {name: list(_read(name)) for name in packages}
+    for below in sorted({below for name in packages for below in ON_TOP[name]}):
+        on_top = [name for name in packages if below in ON_TOP[name]]
+        for name, rows in rows_of({name: releases[name] for name in on_top}, below, _releases(below, BELOW[below])):
+            parts[name] += [f"on {below}\n", *(f" {' | '.join(row)}\n" for row in rows)]
+    return {name: "".join(text) for name, text in parts.items()}
 
 
-def _contents(package: str) -> Iterator[tuple[str, Contents]]:
-    root = ROOTS.get(package, package.replace("-", "_"))
-    return read_releases(
-        package,
-        BELOW[package],
-        lambda path: path.startswith(f"{root}/") and path.endswith(".py") and not _NOT_READ.search(path),
-    )
+def _root(package: str) -> str:
+    """The top-level module of a package."""
+    return ROOTS.get(package, package.replace("-", "_"))
 
 
-def _read(package: str, root: str) -> list[Release]:
-    memo: dict[tuple[str, int, int], tuple[Code, frozenset[Version]]] = {}
+def _releases(package: str, since: str) -> Iterator[tuple[str, Contents]]:
+    """The recorded releases of a package with their Python files, oldest first."""
+    start, known = f"{_root(package)}/", {release.version for release in releases_of(package)}
+
+    def is_wanted(path: str) -> bool:
+        return path.startswith(start) and path.endswith(".py") and not _NOT_READ.search(path)
+
+    return (found for found in read_releases(package, since, is_wanted) if found[0] in known)
+
+
+def _read(package: str) -> Iterator[Release]:
+    """The releases of a package on top; a file that is the same in the next release is read once."""
+    read: dict[tuple[str, int, int], tuple[Code, frozenset[Version]]] = {}
     names: Memo = {}
-    found = []
-    wanted = lambda path: path.startswith(f"{root}/") and path.endswith(".py") and not _NOT_READ.search(path)  # noqa: E731
-    for version, contents in read_releases(package, SINCE.get(package, "0"), wanted):
+    for version, contents in _releases(package, SINCE.get(package, "0")):
         code: dict[str, Code] = {}
         literals: set[Version] = set()
         for path, (crc, source) in contents.members.items():
             key = path, crc, len(source)
-            if key not in memo:
-                memo[key] = Code(path, source), frozenset(_versions(source))
-            code[memo[key][0].name] = memo[key][0]
-            literals |= memo[key][1]
-        offers = Offers((root,), contents, names)
-        found.append(Release(version, code, offers, sorted(literals)))
-    return found
+            if key not in read:
+                read[key] = Code(path, source), frozenset(_versions(source))
+            code[read[key][0].name] = read[key][0]
+            literals |= read[key][1]
+        offers = Offers((_root(package),), contents, names)
+        yield Release(version, code, offers, sorted(literals), _entries(package, code))
+
+
+def _entries(package: str, code: Mapping[str, Code]) -> tuple[str, ...]:
+    pattern = _ENTRIES.get(package, "$^")
+    return tuple(sorted(name for name in code if re.fullmatch(pattern, name)))
 
 
 def _versions(source: bytes) -> Iterator[Version]:
@@ -123,25 +142,30 @@ def _versions(source: bytes) -> Iterator[Version]:
             continue
 
 
-def rows_of(releases: Sequence[Release], below: str, root: str, contents: Iterable[tuple[str, Contents]]) -> list[Row]:
-    """The rows about one package below. `contents`: its releases, oldest first."""
-    root_below = ROOTS.get(below, below.replace("-", "_"))
+def rows_of(
+    on_top: Mapping[str, Sequence[Release]], below: str, contents: Iterable[tuple[str, Contents]]
+) -> Iterator[tuple[str, list[Row]]]:
+    """The rows of packages on top about one below, where there are any. `contents`: its releases, oldest first."""
+    root = _root(below)
     memo: Memo = {}
     order: list[str] = []
-    last: dict[str, tuple[Asked, tuple[object, ...], dict[str, Break]]] = {}
-    found: dict[str, dict[str, dict[str, Break]]] = {release.version: {} for release in releases}
+    last: dict[tuple[str, str], tuple[Asked, tuple[object, ...], dict[str, Break]]] = {}
+    found: dict[str, dict[str, dict[str, dict[str, Break]]]] = {name: {} for name in on_top}
     for version, held in contents:
         order.append(version)
-        offers = Offers((root_below,), held, memo)
-        for release in releases:
-            key = _place(Version(version), release.literals)
-            known = last.get(release.version)
-            if known is None or known[1] != key or not known[0].agrees(offers):
-                asked = Asked(offers)
-                result = breaks(release, root, {root_below: asked}, {root_below: Version(version)})
-                known = last[release.version] = asked, key, result
-            found[release.version][version] = known[2]
-    return _rows(found, order)
+        offers = Offers((root,), held, memo)
+        for name, releases in on_top.items():
+            for release in releases:
+                place = _place(Version(version), release.literals)
+                known = last.get((name, release.version))
+                if known is None or known[1] != place or not known[0].agrees(offers):
+                    asked = Asked(offers)
+                    result = breaks(release, _root(name), {root: asked}, {root: Version(version)})
+                    known = last[name, release.version] = asked, place, result
+                found[name].setdefault(release.version, {})[version] = known[2]
+    for name, of_package in found.items():
+        if rows := _rows(of_package, order):
+            yield name, rows
 
 
 def _place(version: Version, literals: Sequence[Version]) -> tuple[object, ...]:
@@ -168,7 +192,8 @@ def breaks(
         failure = next((one for each in seen if (one := imports.failure(each)) is not None), None)
         if failure is not None:
             found[name] = failure
-    return found
+    failing = ((module, imports.failure(module)) for module in release.entries)
+    return {**found, **{module: failure for module, failure in failing if failure is not None}}
 
 
 def _lazy_names(offers: Offers, root: str) -> Iterator[str]:
@@ -178,8 +203,11 @@ def _lazy_names(offers: Offers, root: str) -> Iterator[str]:
             yield from (entry.partition("=")[0] for entry in entries)
 
 
+_NOT_ASKED = Break("", "", 0)
+
+
 class _Imports:
-    """Which modules of a package cannot be imported: those of which a statement fails for certain, and is not caught."""
+    """Which modules of a package cannot be imported: a statement of theirs fails for certain, and is not caught."""
 
     def __init__(self, beside: Beside) -> None:
         self._beside = beside
@@ -202,9 +230,7 @@ class _Imports:
                     current = seen[current]
                 return failure
             for other in reversed(leads_to):
-                if (
-                    other not in seen and self._failures.get(other, failure) is None and other not in self._failures
-                ) or (self._failures.get(other) is not None and other not in seen):
+                if other not in seen and self._failures.get(other, _NOT_ASKED) is not None:
                     seen[other] = current
                     waiting.append(other)
         self._failures.update(dict.fromkeys(seen))  # nothing that they import fails, in a circle or not
@@ -227,9 +253,13 @@ class _Imports:
                 broken = self._broken(use)
                 if broken is not None and not is_caught(use.guards, broken[0]) and self._beside.runs(use.guards, code):
                     return Break(broken[1], code.path, use.line), leads_to
-            elif root in self._beside.own.roots and not use.is_attribute:
-                if not is_caught(use.guards, "name") and self._beside.runs(use.guards, code):
-                    leads_to += self._homes(use)
+            elif (
+                root in self._beside.own.roots
+                and not use.is_attribute
+                and not is_caught(use.guards, "name")
+                and self._beside.runs(use.guards, code)
+            ):
+                leads_to += self._homes(use)
         return None, leads_to
 
     def _broken(self, use: Use) -> tuple[Failure, str] | None:

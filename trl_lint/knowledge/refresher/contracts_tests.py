@@ -231,13 +231,13 @@ class Beside:
         if not isinstance(value, (tuple, list, str)):
             return UNKNOWN
         if isinstance(node.slice, ast.Slice):
-            ends = [
+            low, high = (
                 None if end is None else self.value(end, code, steps + 1, bound)
                 for end in (node.slice.lower, node.slice.upper)
-            ]
-            if not all(end is None or isinstance(end, int) for end in ends) or node.slice.step is not None:
+            )
+            if not isinstance(low, int | None) or not isinstance(high, int | None) or node.slice.step is not None:
                 return UNKNOWN
-            return value[slice(*ends)]
+            return value[low:high]
         at = self.value(node.slice, code, steps + 1, bound)
         return value[at] if isinstance(at, int) and -len(value) <= at < len(value) else UNKNOWN
 

@@ -1,4 +1,4 @@
-"""What the files of a package use of other packages when they are imported, and what guards each use. Nothing is run."""
+"""What the files of a package use of other packages when they are imported, and what guards each use."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ Failure = Literal["module", "name", "attribute"]
 class Guard(NamedTuple):
     """What a statement stands under.
 
-    `test`: it runs where the expression `node` comes to `wanted`. `try`: its failure may be caught by `node`. `handler`,
-    `else`: it runs where the body of `node` fails, or does not. `open`: whether it runs is not known.
+    `test`: it runs where the expression `node` comes to `wanted`. `try`, `suppress`: its failure may be caught by `node`.
+    `handler`, `else`: it runs where the body of `node` fails, or does not. `open`: whether it runs is not known.
     """
 
     kind: Literal["test", "try", "handler", "else", "suppress", "open"]
@@ -49,8 +49,8 @@ class Use(NamedTuple):
 class Code:
     """A file of a package as it is imported.
 
-    `uses`: in the order of the file. `aliases`: name -> (module, name or ""). `constants`: name -> its values, each with
-    its guards. `functions`: those that stand outside of classes and other functions.
+    `uses`: in the order of the file. `aliases`: name -> (module, name or ""). `constants`: name -> its values, each
+    with its guards. `functions`: those that stand outside of classes and other functions.
     """
 
     def __init__(self, path: str, source: bytes) -> None:
