@@ -116,16 +116,19 @@ def _read(package: str) -> Iterator[Release]:
     """The releases of a package on top; a file that is the same in the next release is read once."""
     read: dict[tuple[str, int, int], tuple[Code, frozenset[Version]]] = {}
     names: Memo = {}
+    held: dict[tuple[str, int, int], tuple[int, bytes]] = {}
     for version, contents in _releases(package, SINCE.get(package, "0")):
         code: dict[str, Code] = {}
+        members: dict[str, tuple[int, bytes]] = {}
         literals: set[Version] = set()
         for path, (crc, source) in contents.members.items():
             key = path, crc, len(source)
             if key not in read:
                 read[key] = Code(path, source), frozenset(_versions(source))
+            members[path] = held.setdefault(key, (crc, source))
             code[read[key][0].name] = read[key][0]
             literals |= read[key][1]
-        offers = Offers((_root(package),), contents, names)
+        offers = Offers((_root(package),), Contents(contents.names, members), names)
         yield Release(version, code, offers, sorted(literals), _entries(package, code))
 
 

@@ -29,8 +29,8 @@ _WORD = re.compile(rb"[\"'](\w+)[\"']")
 class Names(NamedTuple):
     """The names that one file binds. `bound`: name -> `module:name` where it is imported from, "" elsewhere.
 
-    `stars`: the modules all of whose names it takes. `public`: its `__all__`, None where none can be read. `is_open`: it
-    may have other names. `words`: the texts of a package's root that serves modules through `sys.modules`.
+    `stars`: the modules all of whose names it takes. `public`: its `__all__`, None where none can be read. `is_open`:
+    it may have other names. `words`: the texts of a package's root that serves modules through `sys.modules`.
     """
 
     bound: dict[str, str]

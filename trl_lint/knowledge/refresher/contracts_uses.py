@@ -25,8 +25,8 @@ Failure = Literal["module", "name", "attribute"]
 class Guard(NamedTuple):
     """What a statement stands under.
 
-    `test`: it runs where the expression `node` comes to `wanted`. `try`, `suppress`: its failure may be caught by `node`.
-    `handler`, `else`: it runs where the body of `node` fails, or does not. `open`: whether it runs is not known.
+    `test`: it runs where the expression `node` comes to `wanted`. `try`, `suppress`: its failure may be caught by
+    `node`. `handler`, `else`: it runs where the body of `node` fails, or does not. `open`: whether it runs is not known.
     """
 
     kind: Literal["test", "try", "handler", "else", "suppress", "open"]

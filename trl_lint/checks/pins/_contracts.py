@@ -1,0 +1,117 @@
+"""Whether two releases that a manifest brings can be imported together, as far as the files of both tell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from packaging.version import Version
+
+from trl_lint.checks.pins._advisories import Match, found, has_advisory
+from trl_lint.checks.pins._installations import failures
+from trl_lint.checks.pins._views import View
+from trl_lint.knowledge import contracts
+from trl_lint.knowledge.compat import Advisory, Repair
+from trl_lint.knowledge.contracts import Contract
+from trl_lint.knowledge.ranges import holds
+from trl_lint.knowledge.releases import installable
+from trl_lint.knowledge.requirements import requirement, requirements_of
+from trl_lint.records import NamedTuple
+
+# Where a package is imported without being named: by what, or by which option.
+_BROUGHT_BY = {"peft": ("from trl", "import trl")}
+_SWITCHED_ON = {"liger-kernel": ("use_liger_kernel", "use_liger")}
+# Unsloth gives names back that packages look for, to whoever imports it first.
+_REPAIRS = (
+    Repair("unsloth", ">=2024.11", "import_fixes", ("https://github.com/unslothai/unsloth/blob/main/unsloth/import_fixes.py",)),
+)
+_MODULES = {"autoawq": "awq", "ms-swift": "swift"}
+
+
+class Broken(NamedTuple):
+    """A contract that does not hold, how sure that is, and whether the project is seen to import what fails."""
+
+    contract: Contract
+    match: Match
+    is_seen: bool
+
+
+def broken(package: str, below: str, view: View) -> Broken | None:
+    """The first contract that does not hold between two packages of a manifest; None where none is known.
+
+    Nothing where an advisory says more, or where the two do not install together.
+    """
+    if not view.is_mentioned(package) or not (view.is_mentioned(below) or below in requirements_of(package)):
+        return None
+    releases, others = view.candidates(package), view.candidates(below)
+    if not releases or not others:
+        return None
+    rows = [row for row in contracts.contracts(package) if row.below == below and row.holds(releases[-1], others[-1])]
+    if not rows or has_advisory(package, below, view) or has_advisory(below, package, view):
+        return None
+    if any({package, below} <= failure.names for failure in failures(view)):
+        return None
+    tried = ((row, advisory) for row in rows for advisory in _as_advisories(row))
+    told = (
+        Broken(row, match, bool(advisory.uses))
+        for row, advisory in tried
+        if _is_met(advisory, releases[-1], others[-1]) and (match := found(advisory, view))
+    )
+    return next(told, None)
+
+
+def _is_met(advisory: Advisory, version: Version, other: Version) -> bool:
+    asked = advisory.packages.values()
+    return all(holds(specifier, release) for specifier, release in zip(asked, (version, other), strict=True))
+
+
+@cache
+def _as_advisories(row: Contract) -> tuple[Advisory, ...]:
+    """A contract in the words of advisories: one for each pair of ranges, and again where nothing is seen to use it."""
+    return tuple(_advisories_of(row))
+
+
+def _advisories_of(row: Contract) -> Iterator[Advisory]:
+    module = _MODULES.get(row.package, row.package.replace("-", "_"))
+    uses = row.entries or (f"import {module}", f"from {module}", f"{module}.", *_BROUGHT_BY.get(row.package, ()))
+    for (first, last), (low, high) in ((one, other) for one in row.releases for other in row.lacking):
+        plain = Advisory(
+            f"{row.package} {first} on {row.below} {low}: {row.what}",
+            {row.package: f">={first},<={last}", row.below: f">={low},<={high}"},
+            row.what,
+            "",
+            "error",
+            "crash-at-start",
+            {},
+            (row.place,),
+            uses=uses,
+            switches=_SWITCHED_ON.get(row.package, ()),
+            patched=(row.name,),
+            patched_by=() if row.package.startswith("unsloth") else _REPAIRS,
+        )
+        yield plain
+        if not row.entries:
+            yield plain._replace(id=f"{plain.id}, unseen", severity="info", uses=(), switches=(), patched_by=())
+
+
+def nearest(row: Contract, view: View) -> tuple[Version | None, Version | None]:
+    """The nearest release of the package, and of the one below, that go with the other's."""
+    [*_, mine], [*_, other] = view.candidates(row.package) or (), view.candidates(row.below) or ()
+
+    def fits(version: Version, below: Version) -> bool:
+        needed = requirement(row.package, version, row.below)
+        return not contracts.is_broken(row.package, version, row.below, below, row.entries) and (
+            needed is None or not needed.may_bind or holds(needed.specifier, below)
+        )
+
+    return (
+        next((one for one in _around(row.package, mine, newer_first=True) if fits(one, other)), None),
+        next((one for one in _around(row.below, other, newer_first=other < row.lacking[-1][0]) if fits(mine, one)), None),
+    )
+
+
+def _around(package: str, version: Version, newer_first: bool) -> Iterator[Version]:
+    """The releases that were read of a package, the nearest first: all newer ones, then all older ones, or the other way."""
+    known = installable(package)
+    newer, older = [one for one in known if one > version], [one for one in reversed(known) if one < version]
+    yield from (*newer, *older) if newer_first else (*older, *newer)
