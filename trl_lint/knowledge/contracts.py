@@ -1,10 +1,11 @@
 """What releases of a package import that releases of another one do not have: `rules/contracts/<package>.txt`.
 
-The release reader writes them (`trl_lint/knowledge/refresher/contracts_build.py`). Under a line `on PACKAGE` each line is
+`trl_lint/knowledge/refresher/contracts_build.py` writes them. Under a line `on PACKAGE` each line is
 
     ENTRY | WHAT | FILE:LINE | RELEASES | RELEASES OF THE PACKAGE BELOW
 
-`ENTRY` is `import` where the package itself cannot be imported, else the public names or modules that cannot, with commas.
+`ENTRY` is `import` where the package itself cannot be imported, else the public names or modules that cannot, with
+commas between them.
 `WHAT` is missing: `module`, `module:name`, or `module.attribute`. `RELEASES` are ranges of releases that were read.
 """
 
@@ -77,7 +78,9 @@ def _rows(package: str) -> Iterator[Contract]:
         elif line.startswith(" "):
             parts = line[1:].split(" | ")
             if len(parts) != 5 or not below:
-                raise KnowledgeError(f"contracts/{package}.txt:{number}: five parts under a line `on PACKAGE` are expected")
+                raise KnowledgeError(
+                    f"contracts/{package}.txt:{number}: five parts under a line `on PACKAGE` are expected"
+                )
             entry, what, place, releases, lacking = parts
             entries = () if entry == "import" else tuple(entry.split(","))
             yield Contract(package, below, entries, what, place, _spans(releases), _spans(lacking))

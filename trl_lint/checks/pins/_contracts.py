@@ -23,7 +23,12 @@ _BROUGHT_BY = {"peft": ("from trl", "import trl")}
 _SWITCHED_ON = {"liger-kernel": ("use_liger_kernel", "use_liger")}
 # Unsloth gives names back that packages look for, to whoever imports it first.
 _REPAIRS = (
-    Repair("unsloth", ">=2024.11", "import_fixes", ("https://github.com/unslothai/unsloth/blob/main/unsloth/import_fixes.py",)),
+    Repair(
+        "unsloth",
+        ">=2024.11",
+        "import_fixes",
+        ("https://github.com/unslothai/unsloth/blob/main/unsloth/import_fixes.py",),
+    ),
 )
 _MODULES = {"autoawq": "awq", "ms-swift": "swift"}
 
@@ -106,12 +111,14 @@ def nearest(row: Contract, view: View) -> tuple[Version | None, Version | None]:
 
     return (
         next((one for one in _around(row.package, mine, newer_first=True) if fits(one, other)), None),
-        next((one for one in _around(row.below, other, newer_first=other < row.lacking[-1][0]) if fits(mine, one)), None),
+        next(
+            (one for one in _around(row.below, other, newer_first=other < row.lacking[-1][0]) if fits(mine, one)), None
+        ),
     )
 
 
 def _around(package: str, version: Version, newer_first: bool) -> Iterator[Version]:
-    """The releases that were read of a package, the nearest first: all newer ones, then all older ones, or the other way."""
+    """The other releases of a package, the nearest first: all newer ones, then all older ones, or the other way."""
     known = installable(package)
     newer, older = [one for one in known if one > version], [one for one in reversed(known) if one < version]
     yield from (*newer, *older) if newer_first else (*older, *newer)

@@ -36,7 +36,9 @@ class IncompatibleReleases(Rule):
 
     def _report(self, found: Broken, view: View) -> Iterator[Finding]:
         row = found.contract
-        message = f"{_subject(found, view)} cannot be imported beside {shown(row.below, view)}, which has no {_missing(row)}"
+        message = (
+            f"{_subject(found, view)} cannot be imported beside {shown(row.below, view)}, which has no {_missing(row)}"
+        )
         message += f" ({row.place})"
         if not found.is_seen:
             message += "; nothing here is seen to import it"

@@ -26,7 +26,7 @@ class Guard(NamedTuple):
     """What a statement stands under.
 
     `test`: it runs where the expression `node` comes to `wanted`. `try`, `suppress`: its failure may be caught by
-    `node`. `handler`, `else`: it runs where the body of `node` fails, or does not. `open`: whether it runs is not known.
+    `node`. `handler`, `else`: it runs where the body of `node` fails, or does not. `open`: nobody can tell.
     """
 
     kind: Literal["test", "try", "handler", "else", "suppress", "open"]
