@@ -121,7 +121,7 @@ GOES_ON = {
         "from below.part import is_below_available\n\nif not is_below_available(min_version='2.0'):\n" + USE
     ),
     "a test nobody can decide": "import os\n\nif os.environ.get('X'):\n" + USE,
-    "another package may be missing": "try:\n    import other\n    from below import gone\nexcept ImportError:\n    ...\n",
+    "another package may be missing": "try:\n    import other\n" + USE + "except ImportError:\n    ...\n",
     "in the handler of what is there": (
         "try:\n    from below import stays\nexcept ImportError:\n    from below.old import thing\n"
     ),

@@ -14,11 +14,21 @@ import os
 from functools import cache
 
 PACKED = (
-    "bugs", "commands", "compat", "conditions", "configs", "environment", "families", "known_bugs", "models", "pages",
-    "releases", "requirements", "semantics", "symptoms",
+    "bugs", "commands", "compat", "conditions", "configs", "contracts", "environment", "families", "known_bugs",
+    "models", "pages", "releases", "requirements", "semantics", "symptoms",
 )  # fmt: skip
 COMPRESSED = ("api",)
-COMPRESSED_PACKS = ("bugs", "compat", "conditions", "models", "pages", "releases", "requirements", "symptoms")
+COMPRESSED_PACKS = (
+    "bugs",
+    "compat",
+    "conditions",
+    "contracts",
+    "models",
+    "pages",
+    "releases",
+    "requirements",
+    "symptoms",
+)
 _ONLY_READ_HERE = ("#", "example = ", "printed_by = ", "bad = ", "fine = ", "twice = ", "checked = ")
 _CODE = "[bug.code]"  # a table that is read here alone as a whole
 _HEAD = "===== "  # and the name of the text that follows

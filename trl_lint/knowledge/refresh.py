@@ -6,6 +6,8 @@ and writes the API histories, `api --verify` checks them (`trl_lint.knowledge.re
 releases refuse and warn about, `values` reads which texts their trainers know of a field, `models` what they state
 about models, `environment` which variables they stopped reading, and `all` does all of it for the packages.
 
+`contracts` reads what the packages import of each other (`rules/contracts`): all of them where none is named.
+
 `bugs` looks for the faulty code of each row of `rules/bugs` in the archives, and writes its releases.
 
 `changes PACKAGE [OLD NEW]` prints what a release refuses and warns about since an older one: the newest two.
@@ -150,6 +152,8 @@ def parser() -> argparse.ArgumentParser:
     )
     of_bugs.add_argument("--most", type=int, default=20, metavar="N", help="with --mine: how many (20)")
     of_bugs.add_argument("--anew", action="store_true", help="look in all archives again, not only for what is new")
+    of_contracts = commands.add_parser("contracts", help="what they import of each other: rules/contracts")
+    of_contracts.add_argument("packages", nargs="*", metavar="PACKAGE", help="all that are read where none is given")
     since = commands.add_parser("changes", help="print what a release refuses since an older one, of what is recorded")
     since.add_argument("package", choices=conditions_build.RECORDED)
     since.add_argument("releases", nargs="*", metavar="OLD NEW", help="the newest two where they are not given")
@@ -187,6 +191,28 @@ def refresh_bugs(packages: list[str], index_alone: bool, anew: bool) -> int:
     except KnowledgeError as error:
         print(error, file=sys.stderr)
         return 1
+    return 0
+
+
+def refresh_contracts(packages: list[str]) -> int:
+    """Write what packages import of others. Returns 0, 1 where releases could not be read, 2 for another package."""
+    import tarfile
+    import zipfile
+
+    from trl_lint.knowledge.refresher import contracts_build
+    from trl_lint.knowledge.refresher.tables import write_table
+
+    if unknown := [name for name in packages if name not in contracts_build.ON_TOP]:
+        print(f"not read: {', '.join(unknown)} (known: {', '.join(contracts_build.ON_TOP)})", file=sys.stderr)
+        return 2
+    try:
+        found = contracts_build.tables(packages or list(contracts_build.ON_TOP))
+    except (OSError, zipfile.BadZipFile, tarfile.TarError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    for name, text in found.items():
+        write_table("contracts", name, text)
+        print(f"contracts/{name}.txt: {len(text):,} characters")
     return 0
 
 
@@ -230,6 +256,8 @@ def main(arguments: list[str]) -> int:
             asked.error("--mine takes one package")
         clone, span = args.mine
         return print_candidates(args.packages[0], clone, span, args.most)
+    if args.command == "contracts":
+        return refresh_contracts(args.packages)
     if args.command == "bugs":
         return refresh_bugs(args.packages, args.index, args.anew)
     known = PACKAGES if args.command == "all" else TABLES[args.command].packages

@@ -15,7 +15,7 @@ from packaging.version import InvalidVersion, Version
 from trl_lint.knowledge.ranges import spans
 from trl_lint.knowledge.refresher.bugs_build import ROOTS, SINCE
 from trl_lint.knowledge.refresher.contracts_offers import Memo, Offers
-from trl_lint.knowledge.refresher.contracts_tests import Asked, Beside
+from trl_lint.knowledge.refresher.contracts_tests import Answers, Asked, Beside, agrees
 from trl_lint.knowledge.refresher.contracts_uses import Code, Failure, Use, is_caught
 from trl_lint.knowledge.refresher.index import Contents
 from trl_lint.knowledge.refresher.tables import read_releases
@@ -152,7 +152,7 @@ def rows_of(
     root = _root(below)
     memo: Memo = {}
     order: list[str] = []
-    last: dict[tuple[str, str], tuple[Asked, tuple[object, ...], dict[str, Break]]] = {}
+    last: dict[tuple[str, str], tuple[Answers, tuple[object, ...], dict[str, Break]]] = {}
     found: dict[str, dict[str, dict[str, dict[str, Break]]]] = {name: {} for name in on_top}
     for version, held in contents:
         order.append(version)
@@ -161,10 +161,10 @@ def rows_of(
             for release in releases:
                 place = _place(Version(version), release.literals)
                 known = last.get((name, release.version))
-                if known is None or known[1] != place or not known[0].agrees(offers):
+                if known is None or known[1] != place or not agrees(known[0], offers):
                     asked = Asked(offers)
                     result = breaks(release, _root(name), {root: asked}, {root: Version(version)})
-                    known = last[name, release.version] = asked, place, result
+                    known = last[name, release.version] = asked.answers, place, result
                 found[name].setdefault(release.version, {})[version] = known[2]
     for name, of_package in found.items():
         if rows := _rows(of_package, order):

@@ -44,6 +44,7 @@ _COMPARES = re.compile(r"_?is_(\w+?)_(?:greater|min_version|version|less)\w*")
 _VERSION_OF = frozenset(("version", "_get_version", "get_version", "get_package_version", "_get_package_version"))
 
 Bound = Mapping[str, object]
+Answers = dict[tuple[str, str], "bool | None"]
 
 
 class Asked:
@@ -51,7 +52,7 @@ class Asked:
 
     def __init__(self, offers: Offers) -> None:
         self.offers = offers
-        self.answers: dict[tuple[str, str], bool | None] = {}
+        self.answers: Answers = {}
 
     def has_module(self, module: str) -> bool | None:
         answer = self.answers[module, ""] = self.offers.has_module(module)
@@ -61,12 +62,13 @@ class Asked:
         answer = self.answers[module, name] = self.offers.has(module, name)
         return answer
 
-    def agrees(self, other: Offers) -> bool:
-        """Whether another release gives the same answers."""
-        return all(
-            (other.has(module, name) if name else other.has_module(module)) is answer
-            for (module, name), answer in self.answers.items()
-        )
+
+def agrees(answers: Answers, offers: Offers) -> bool:
+    """Whether another release gives the same answers."""
+    return all(
+        (offers.has(module, name) if name else offers.has_module(module)) is answer
+        for (module, name), answer in answers.items()
+    )
 
 
 class Beside:
