@@ -50,6 +50,7 @@ _ENTRIES = {
 }
 _NOT_READ = re.compile(r"(?:^|/)tests?/")
 _HEAD = "# {}: written by `python -m trl_lint.knowledge.refresh contracts`, not by hand\n"
+_NUMBERS = re.compile(rb"\.(?:major|minor|micro|release)\b")
 _VERSION = re.compile(rb"[\"'](\d+(?:\.\d+)+)[\"']")
 
 
@@ -71,6 +72,7 @@ class Release(NamedTuple):
     offers: Offers
     literals: list[Version]
     entries: tuple[str, ...]
+    has_numbers: bool = False
 
 
 class Row(NamedTuple):
@@ -121,6 +123,7 @@ def _read(package: str) -> Iterator[Release]:
         code: dict[str, Code] = {}
         members: dict[str, tuple[int, bytes]] = {}
         literals: set[Version] = set()
+        has_numbers = any(_NUMBERS.search(source) for _, source in contents.members.values())
         for path, (crc, source) in contents.members.items():
             key = path, crc, len(source)
             if key not in read:
@@ -129,7 +132,7 @@ def _read(package: str) -> Iterator[Release]:
             code[read[key][0].name] = read[key][0]
             literals |= read[key][1]
         offers = Offers((_root(package),), Contents(contents.names, members), names)
-        yield Release(version, code, offers, sorted(literals), _entries(package, code))
+        yield Release(version, code, offers, sorted(literals), _entries(package, code), has_numbers)
 
 
 def _entries(package: str, code: Mapping[str, Code]) -> tuple[str, ...]:
@@ -152,14 +155,14 @@ def rows_of(
     root = _root(below)
     memo: Memo = {}
     order: list[str] = []
-    last: dict[tuple[str, str], tuple[Answers, tuple[object, ...], dict[str, Break]]] = {}
+    last: dict[tuple[str, str], tuple[Answers, tuple[int, ...], dict[str, Break]]] = {}
     found: dict[str, dict[str, dict[str, dict[str, Break]]]] = {name: {} for name in on_top}
     for version, held in contents:
         order.append(version)
         offers = Offers((root,), held, memo)
         for name, releases in on_top.items():
             for release in releases:
-                place = _place(Version(version), release.literals)
+                place = _place(Version(version), release)
                 known = last.get((name, release.version))
                 if known is None or known[1] != place or not agrees(known[0], offers):
                     asked = Asked(offers)
@@ -171,9 +174,11 @@ def rows_of(
             yield name, rows
 
 
-def _place(version: Version, literals: Sequence[Version]) -> tuple[object, ...]:
-    """What tests on a version can tell apart: where it stands among those that are named, and its numbers."""
-    return bisect_left(literals, version), bisect_right(literals, version), version.major, version.minor
+def _place(version: Version, release: Release) -> tuple[int, ...]:
+    """What the tests of a release can tell of a version: where it stands among those they name, and its numbers."""
+    literals = release.literals
+    numbers = (version.major, version.minor) if release.has_numbers else ()
+    return bisect_left(literals, version), bisect_right(literals, version), *numbers
 
 
 def breaks(
@@ -185,9 +190,8 @@ def breaks(
     whole = imports.failure(root)
     if whole is not None:
         return {"import": whole}
-    names = release.offers.names(root)
     found = {}
-    for name in _lazy_names(release.offers, root) if names is not None and names.lazy is not None else ():
+    for name in release.offers.lazy_names(root):
         module, seen = root, {root}
         while (home := release.offers.home(module, name)) and home not in seen:
             module = home
@@ -197,13 +201,6 @@ def breaks(
             found[name] = failure
     failing = ((module, imports.failure(module)) for module in release.entries)
     return {**found, **{module: failure for module, failure in failing if failure is not None}}
-
-
-def _lazy_names(offers: Offers, root: str) -> Iterator[str]:
-    names = offers.names(root)
-    if names is not None and names.lazy is not None:
-        for entries in names.lazy.names.values():
-            yield from (entry.partition("=")[0] for entry in entries)
 
 
 _NOT_ASKED = Break("", "", 0)

@@ -128,6 +128,7 @@ class Offers:
         self._existing = existing(contents.names, self.roots)
         self._known: dict[tuple[str, str], bool | None] = {}
         self._below: dict[str, Mapping[str, str]] = {}
+        self._tables: dict[str, Mapping[str, str]] = {}
 
     @cached_property
     def modules(self) -> frozenset[str]:
@@ -183,15 +184,17 @@ class Offers:
         if names is None:  # compiled, not read, or a folder without a file of its own
             return None if module in self._files or not self._is_folder(module) else False
         lazy = names.lazy
-        if name in names.bound or (lazy is not None and any(name in _aliases(each) for each in lazy.names.values())):
+        if name in names.bound or name in self.lazy_names(module):
             return True
         is_open = names.is_open or name in names.words
         if lazy is not None and lazy.open:
             below = self._exported(module)
             if name in below:
                 return True
-            is_open = is_open or not below
+            is_open = is_open or not (below or lazy.names)
         for star in names.stars:
+            if lazy is not None and lazy.open and star.startswith(f"{module}."):
+                continue  # that is what `define_import_structure` has told
             if star.partition(".")[0] not in self.roots:
                 is_open = True
             elif lazy is None or DUMMY not in star:
@@ -234,20 +237,26 @@ class Offers:
         assert isinstance(found, frozenset)
         return found
 
+    def lazy_names(self, module: str) -> Mapping[str, str]:
+        """The names of a module's lazy table: name -> module that it is taken from."""
+        if module not in self._tables:
+            names = self.names(module)
+            table = names.lazy.names.items() if names is not None and names.lazy is not None else ()
+            # `Name=Other` serves `Other` as `Name`.
+            self._tables[module] = {
+                entry.partition("=")[0]: f"{module}.{part}" if part else ""
+                for part, entries in table
+                for entry in entries
+            }
+        return self._tables[module]
+
     def home(self, module: str, name: str) -> str:
         """The module of this package that a lazy table takes a name from, "" where it is none."""
         names = self.names(module)
         if names is None or names.lazy is None:
             return ""
-        for part, entries in names.lazy.names.items():
-            if name in _aliases(entries):
-                return f"{module}.{part}" if part else ""
-        return self._exported(module).get(name, "") if names.lazy.open else ""
-
-
-def _aliases(entries: Collection[str]) -> set[str]:
-    """The names of a lazy table's line; `Name=Other` serves `Other` as `Name`."""
-    return {entry.partition("=")[0] for entry in entries}
+        found = self.lazy_names(module).get(name)
+        return found if found is not None else (self._exported(module).get(name, "") if names.lazy.open else "")
 
 
 def existing(names: Collection[str], roots: Collection[str]) -> set[str]:
