@@ -34,6 +34,7 @@ ON_BY_DEFAULT = {
     "TRL204": True,
     "TRL205": True,
     "TRL206": True,
+    "TRL207": True,
     "TRL301": True,
     "TRL302": True,
     "TRL303": True,

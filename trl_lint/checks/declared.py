@@ -85,6 +85,7 @@ DECLARED: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     'trl_lint.checks.numerics.gradient_clipping_off': (('trl_lint.regexes',), {'code': 'TRL601', 'triggers': ('(max_grad_norm=)', '.backward', 'deepspeed.initialize', '.clip_grad_norm_'), 'needles': (b'max_grad_norm=', b'max_grad_norm =', b'.backward(', b'deepspeed.initialize', b'.clip_grad_norm_('), 'holding': ('clipping',), 'runs': True}),
     'trl_lint.checks.numerics.low_precision_log_softmax': (('trl_lint.regexes',), {'code': 'TRL604', 'triggers': ('.log_softmax', 'torch.nn.functional.log_softmax', 'torch.log_softmax', '.exp', 'torch.exp'), 'needles': (b'log_softmax(', b'.exp('), 'words': (b'bfloat16', b'float16', b'half'), 'skips_tests': True}),
     'trl_lint.checks.numerics.unclamped_mask_mean': ((), {'code': 'TRL603', 'triggers': ('.sum',), 'needles': (b'mask.sum(', b'masks.sum('), 'patterns': (b'/[\\s\\\\(]{0,200}(?:#[^\\n]{0,100}\\n[\\s\\\\(]{0,50}){0,2}(?:[\\w\\x80-\\xff][\\w.\\s\\\\\\x80-\\xff]{0,100})?masks?\\.sum\\(',), 'skips_tests': True}),
+    'trl_lint.checks.pins.incompatible_releases': ((), {'code': 'TRL207', 'manifests': True}),
     'trl_lint.checks.pins.known_bad_release': ((), {'code': 'TRL201', 'manifests': True}),
     'trl_lint.checks.pins.outside_supported_range': ((), {'code': 'TRL202', 'manifests': True}),
     'trl_lint.checks.pins.requirement_cut_off': ((), {'code': 'TRL205', 'manifests': True, 'workflows': True}),

@@ -11,7 +11,7 @@ from trl_lint.checks.pins._advisories import Match, found, has_advisory
 from trl_lint.checks.pins._installations import failures
 from trl_lint.checks.pins._views import View
 from trl_lint.knowledge import contracts
-from trl_lint.knowledge.compat import Advisory, Repair
+from trl_lint.knowledge.compat import Advisory, Repair, advisories
 from trl_lint.knowledge.contracts import Contract
 from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.releases import installable
@@ -105,20 +105,29 @@ def nearest(row: Contract, view: View) -> tuple[Version | None, Version | None]:
 
     def fits(version: Version, below: Version) -> bool:
         needed = requirement(row.package, version, row.below)
+        pair = {row.package: version, row.below: below}
+        if any(all(name in pair and holds(a.packages[name], pair[name]) for name in a.packages) for a in advisories()):
+            return False
         return not contracts.is_broken(row.package, version, row.below, below, row.entries) and (
             needed is None or not needed.may_bind or holds(needed.specifier, below)
         )
 
+    read = [
+        end
+        for each in contracts.contracts(row.package)
+        if each.below == row.below
+        for span in each.lacking
+        for end in span
+    ]
+    newer, older = _around(row.below, other)
+    others = [one for one in (*older, *newer) if min(read) <= one <= max(read)]
     return (
-        next((one for one in _around(row.package, mine, newer_first=True) if fits(one, other)), None),
-        next(
-            (one for one in _around(row.below, other, newer_first=other < row.lacking[-1][0]) if fits(mine, one)), None
-        ),
+        next((one for one in _around(row.package, mine)[0] if fits(one, other)), None),
+        next((one for one in others if fits(mine, one)), None),
     )
 
 
-def _around(package: str, version: Version, newer_first: bool) -> Iterator[Version]:
-    """The other releases of a package, the nearest first: all newer ones, then all older ones, or the other way."""
+def _around(package: str, version: Version) -> tuple[list[Version], list[Version]]:
+    """The newer releases of a package and the older ones, the nearest first."""
     known = installable(package)
-    newer, older = [one for one in known if one > version], [one for one in reversed(known) if one < version]
-    yield from (*newer, *older) if newer_first else (*older, *newer)
+    return [one for one in known if one > version], [one for one in reversed(known) if one < version]

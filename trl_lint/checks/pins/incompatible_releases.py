@@ -47,10 +47,7 @@ class IncompatibleReleases(Rule):
         message += f". Use {' or '.join(advice)}" if advice else ""
         related = (*found.match.related, *view.package(row.below).places)
         for pin in view.reported(row.package):
-            fix = None
-            if mine is not None:
-                current = (view.candidates(row.package) or (mine,))[-1]
-                fix = edit_specifier(pin, f">={mine}" if mine > current else f"<={mine}", "unsafe", view)
+            fix = edit_specifier(pin, f">={mine}", "unsafe", view) if mine is not None else None
             places = (*said_again(pin, view), *related)
             yield self.finding(pin.location, message, severity=found.match.severity, related=places, fix=fix)
 
