@@ -9,7 +9,7 @@ import pytest
 from packaging.version import Version
 
 from trl_lint.knowledge.refresher.contracts_build import Release, breaks, rows_of
-from trl_lint.knowledge.refresher.contracts_offers import Offers
+from trl_lint.knowledge.refresher.contracts_offers import Offers, existing, exported
 from trl_lint.knowledge.refresher.contracts_tests import Asked
 from trl_lint.knowledge.refresher.contracts_uses import Code
 from trl_lint.knowledge.refresher.index import Contents
@@ -203,3 +203,30 @@ def test_rows_hold_ranges_of_both():
     below = [("1.0", contents(BEFORE)), ("2.0", contents(AFTER)), ("2.1", contents(AFTER)), ("2.2", contents(BEFORE))]
     [(package, [row])] = rows_of({"top": releases}, "below", below)
     assert (package, *row) == ("top", "import", "below:gone", "top/core.py:1", "1.1-1.2", "2.0-2.1")
+
+
+def test_what_a_file_exports_and_an_archive_holds():
+    source = b"""
+__all__ = ["One", 'Two']
+__all__: list[str] = [
+    "Three",
+    "Four",
+]
+x = ["Five"]
+
+@requires(
+    backends=("torch",)
+)
+class Six(Base):
+    def seven(self): ...
+
+@export
+@other
+def eight(): ...
+
+@other
+class Nine: ...
+"""
+    assert [name.decode() for name in exported(source)] == ["One", "Two", "Three", "Four", "Six", "eight"]
+    names = ["top/__init__.py", "top/core/_C.cpython-311-x86_64-linux-gnu.so", "top/x.pyd", "top/y.txt", "other/z.py"]
+    assert existing(names, {"top"}) == {"top", "top.core", "top.core._C", "top.x"}

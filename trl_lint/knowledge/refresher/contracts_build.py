@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 
 from packaging.version import InvalidVersion, Version
 
@@ -42,11 +43,11 @@ ON_TOP = {
 }
 # Modules that people import or start although the package itself can be imported without them.
 _ENTRIES = {
-    "liger-kernel": r"liger_kernel\.transformers",
-    "llamafactory": r"llamafactory\.(?:cli|launcher)",
-    "ms-swift": r"swift\.(?:llm|cli\.(?:main|sft|rlhf|pt))",
-    "openrlhf": r"openrlhf\.cli\.(?:train|serve)\w*",
-    "verl": r"verl\.trainer\.(?:main_\w+|\w*sft_trainer)",
+    "liger-kernel": ("liger_kernel.transformers",),
+    "llamafactory": ("llamafactory.cli", "llamafactory.launcher"),
+    "ms-swift": ("swift.llm", "swift.cli.main", "swift.cli.sft", "swift.cli.rlhf", "swift.cli.pt"),
+    "openrlhf": ("openrlhf.cli.train_*", "openrlhf.cli.serve_*"),
+    "verl": ("verl.trainer.main_*", "verl.trainer.*sft_trainer"),
 }
 _NOT_READ = re.compile(r"(?:^|/)tests?/")
 _HEAD = "# {}: written by `python -m trl_lint.knowledge.refresh contracts`, not by hand\n"
@@ -136,8 +137,8 @@ def _read(package: str) -> Iterator[Release]:
 
 
 def _entries(package: str, code: Mapping[str, Code]) -> tuple[str, ...]:
-    pattern = _ENTRIES.get(package, "$^")
-    return tuple(sorted(name for name in code if re.fullmatch(pattern, name)))
+    patterns = _ENTRIES.get(package, ())
+    return tuple(sorted(name for name in code if any(fnmatchcase(name, pattern) for pattern in patterns)))
 
 
 def _versions(source: bytes) -> Iterator[Version]:

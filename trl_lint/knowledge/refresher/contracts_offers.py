@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
 
 from trl_lint.knowledge.refresher.extract import module_name, walk_block
@@ -19,10 +19,6 @@ from trl_lint.records import NamedTuple
 _ALWAYS = frozenset(
     ("__name__", "__file__", "__path__", "__doc__", "__dict__", "__spec__", "__loader__", "__package__")
 )
-_COMPILED = re.compile(r"\.(?:cpython[^/]*|abi3|cp\d[^/]*|so|pyd)(?:\.so|\.pyd)?$")
-# What `define_import_structure` takes from a file: its `__all__`, and what is decorated to be exported.
-_ALL = re.compile(rb"^__all__[ ]*(?::[^=\n]{1,200})?\+?=[ ]*[\[(]([^\])]*)[\])]", re.MULTILINE)
-_EXPORTED = re.compile(rb"^@\w*(?:requires|export)[^\n]*\n(?:@[^\n]*\n)*(?:class|def) (\w+)", re.MULTILINE)
 _WORD = re.compile(rb"[\"'](\w+)[\"']")
 
 
@@ -230,9 +226,7 @@ class Offers:
         crc, source = self._members[path]
         key = f"exports of {path}", crc, len(source)
         if key not in self._memo:
-            told = [word for match in _ALL.finditer(source) for word in _WORD.findall(match[1])]
-            told += _EXPORTED.findall(source)
-            self._memo[key] = frozenset(word.decode() for word in told)
+            self._memo[key] = frozenset(word.decode() for word in exported(source))
         found = self._memo[key]
         assert isinstance(found, frozenset)
         return found
@@ -259,6 +253,23 @@ class Offers:
         return found if found is not None else (self._exported(module).get(name, "") if names.lazy.open else "")
 
 
+def exported(source: bytes) -> Iterator[bytes]:
+    """What `define_import_structure` takes from a file: its `__all__`, and what is decorated to be exported."""
+    is_listed = is_decorated = False
+    for line in source.split(b"\n"):
+        if is_listed or line.startswith(b"__all__"):
+            listed = line if is_listed else line.partition(b"=")[2]
+            yield from _WORD.findall(listed)
+            is_listed = b"]" not in listed and b")" not in listed
+        elif line.startswith(b"@"):
+            is_decorated = is_decorated or b"requires" in line or b"export" in line
+        elif is_decorated and line.startswith((b"class ", b"def ")):
+            yield line.split()[1].partition(b"(")[0].rstrip(b":")
+            is_decorated = False
+        elif line and not line.startswith((b" ", b")")):  # what a decorator is called with goes over several lines
+            is_decorated = False
+
+
 def existing(names: Collection[str], roots: Collection[str]) -> set[str]:
     """All modules of an archive, compiled ones and folders among them."""
     found: set[str] = set()
@@ -267,8 +278,9 @@ def existing(names: Collection[str], roots: Collection[str]) -> set[str]:
             continue
         if path.endswith((".py", ".pyi")):
             module = module_name(path.removesuffix("i"))
-        elif _COMPILED.search(path):
-            module = _COMPILED.sub("", path).replace("/", ".")
+        elif path.endswith((".so", ".pyd")):
+            folder, _, file = path.rpartition("/")
+            module = f"{folder}/{file.partition('.')[0]}".replace("/", ".")
         else:
             continue
         while module and module not in found:
