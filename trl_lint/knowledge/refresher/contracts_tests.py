@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import operator
-import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -39,8 +38,7 @@ _COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], object]] = {
     ast.GtE: operator.ge, ast.In: lambda one, other: one in other, ast.NotIn: lambda one, other: one not in other,
 }  # fmt: skip
 _SIGNS = {"<": ast.Lt, "<=": ast.LtE, ">": ast.Gt, ">=": ast.GtE, "==": ast.Eq, "!=": ast.NotEq}
-_AVAILABLE = re.compile(r"_?is_(\w+?)_available")
-_COMPARES = re.compile(r"_?is_(\w+?)_(?:greater|min_version|version|less)\w*")
+_COMPARES = ("_greater", "_min_version", "_version", "_less")
 _VERSION_OF = frozenset(("version", "_get_version", "get_version", "get_package_version", "_get_package_version"))
 
 Bound = Mapping[str, object]
@@ -264,10 +262,10 @@ class Beside:
             return self._has_attribute(dotted(node.args[0]), given[1], code)
         if name == "_is_package_available" and isinstance(first, str):
             return self._is_available(_root(first), UNKNOWN) if len(given) == 1 and not named else UNKNOWN
-        if match := _AVAILABLE.fullmatch(name):
-            return self._is_available(_root(match[1]), named.get("min_version", first if given else None))
-        if (match := _COMPARES.fullmatch(name)) and _root(match[1]) in self.versions:
-            return _held_against(self.versions[_root(match[1])], given, "less" in name)
+        if package := _asked(name, ("_available",)):
+            return self._is_available(_root(package), named.get("min_version", first if given else None))
+        if (package := _asked(name, _COMPARES)) and _root(package) in self.versions:
+            return _held_against(self.versions[_root(package)], given, "less" in name)
         if name in ("compare_versions", "compare_version") and isinstance(first, str) and _root(first) in self.versions:
             return _held_against(self.versions[_root(first)], given[1:], False)
         if isinstance(node.func, ast.Attribute) and name in ("startswith", "split"):
@@ -354,6 +352,13 @@ def compared(one: object, op: ast.cmpop, other: object) -> object:
         return _COMPARED[type(op)](one, other)
     except (TypeError, InvalidVersion):
         return UNKNOWN
+
+
+def _asked(name: str, endings: Iterable[str]) -> str:
+    """The package that a function such as `is_x_available` is about, "" for another function."""
+    plain = name.removeprefix("_")
+    ends = [plain.find(ending) for ending in endings if ending in plain]
+    return plain[len("is_") : min(ends)] if plain.startswith("is_") and ends else ""
 
 
 def _root(name: str) -> str:
