@@ -30,11 +30,8 @@ def matching(advisory: Advisory, view: View) -> Match | None:
     "proved" only if every release the pins allow is affected; "likely" if the release pip takes today is; "told" if a
     repository's main branch stands for a release, or if a table nothing uses, a README or a script pins it.
     """
-    return found(advisory, view) if all(view.is_mentioned(name) for name in advisory.packages) else None
-
-
-def found(advisory: Advisory, view: View) -> Match | None:
-    """The same where a package may be there because another one brings it."""
+    if not all(view.is_mentioned(name) for name in advisory.packages):
+        return None
     proofs = [affects(name, specifier, advisory, view) for name, specifier in advisory.packages.items()]
     if None in proofs or any(is_excluded(name, specifier, view) for name, specifier in advisory.unless.items()):
         return None

@@ -7,7 +7,7 @@ from functools import cache
 
 from packaging.version import Version
 
-from trl_lint.checks.pins._advisories import Match, found, has_advisory
+from trl_lint.checks.pins._advisories import Match, has_advisory, matching
 from trl_lint.checks.pins._installations import failures
 from trl_lint.checks.pins._views import View
 from trl_lint.knowledge import contracts
@@ -15,7 +15,7 @@ from trl_lint.knowledge.compat import Advisory, Repair, advisories
 from trl_lint.knowledge.contracts import Contract
 from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.releases import installable
-from trl_lint.knowledge.requirements import requirement, requirements_of
+from trl_lint.knowledge.requirements import requirement
 from trl_lint.records import NamedTuple
 
 # Where a package is imported without being named: by what, or by which option.
@@ -30,6 +30,8 @@ _REPAIRS = (
         ("https://github.com/unslothai/unsloth/blob/main/unsloth/import_fixes.py",),
     ),
 )
+# TRL gives back to PEFT and Liger Kernel what they look for (`trl/_compat.py`).
+_MENDED_BY = {"peft": {"trl": ">=0.27.0"}, "liger-kernel": {"trl": ">=0.27.0"}}
 _MODULES = {"autoawq": "awq", "ms-swift": "swift"}
 
 
@@ -46,7 +48,7 @@ def broken(package: str, below: str, view: View) -> Broken | None:
 
     Nothing where an advisory says more, or where the two do not install together.
     """
-    if not view.is_mentioned(package) or not (view.is_mentioned(below) or below in requirements_of(package)):
+    if not view.is_mentioned(package) or not view.is_mentioned(below):
         return None
     releases, others = view.candidates(package), view.candidates(below)
     if not releases or not others:
@@ -60,7 +62,7 @@ def broken(package: str, below: str, view: View) -> Broken | None:
     told = (
         Broken(row, match, bool(advisory.uses))
         for row, advisory in tried
-        if _is_met(advisory, releases[-1], others[-1]) and (match := found(advisory, view))
+        if _is_met(advisory, releases[-1], others[-1]) and (match := matching(advisory, view))
     )
     return next(told, None)
 
@@ -92,6 +94,7 @@ def _advisories_of(row: Contract) -> Iterator[Advisory]:
             uses=uses,
             switches=_SWITCHED_ON.get(row.package, ()),
             patched=(row.name,),
+            unless=_MENDED_BY.get(row.package, {}),
             patched_by=() if row.package.startswith("unsloth") else _REPAIRS,
         )
         yield plain
