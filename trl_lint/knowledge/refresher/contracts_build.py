@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 
 from packaging.version import InvalidVersion, Version
 
-from trl_lint.knowledge.ranges import spans
+from trl_lint.knowledge.ranges import holds, spans
 from trl_lint.knowledge.refresher.bugs_build import ROOTS, SINCE
 from trl_lint.knowledge.refresher.contracts_offers import Memo, Offers
 from trl_lint.knowledge.refresher.contracts_tests import Answers, Asked, Beside, agrees
@@ -21,6 +21,7 @@ from trl_lint.knowledge.refresher.contracts_uses import Code, Failure, Use, is_c
 from trl_lint.knowledge.refresher.index import Contents
 from trl_lint.knowledge.refresher.tables import read_releases
 from trl_lint.knowledge.releases import releases as releases_of
+from trl_lint.knowledge.requirements import requirement
 from trl_lint.records import NamedTuple
 
 # The packages below, with the oldest release that is looked at.
@@ -169,10 +170,17 @@ def rows_of(
                     asked = Asked(offers)
                     result = breaks(release, _root(name), {root: asked}, {root: Version(version)})
                     known = last[name, release.version] = asked.answers, place, result
-                found[name].setdefault(release.version, {})[version] = known[2]
+                if known[2] and _install_together(name, release.version, below, version):
+                    found[name].setdefault(release.version, {})[version] = known[2]
     for name, of_package in found.items():
-        if rows := _rows(of_package, order):
+        if rows := _rows(of_package, [release.version for release in on_top[name]], order):
             yield name, rows
+
+
+def _install_together(package: str, version: str, below: str, release: str) -> bool:
+    """Whether an installer takes two releases together, as far as it is recorded what the first requires."""
+    needed = requirement(package, Version(version), below)
+    return needed is None or not needed.is_binding or holds(needed.specifier, release)
 
 
 def _place(version: Version, release: Release) -> tuple[int, ...]:
@@ -293,9 +301,10 @@ class _Imports:
 # -- the text ---------------------------------------------------------------------------------------------------------
 
 
-def _rows(found: Mapping[str, Mapping[str, Mapping[str, Break]]], order: Sequence[str]) -> list[Row]:
+def _rows(
+    found: Mapping[str, Mapping[str, Mapping[str, Break]]], mine: Sequence[str], order: Sequence[str]
+) -> list[Row]:
     """The rows: names that break for the same reason, in the same releases of both packages, are one."""
-    mine = list(found)
     by_reason: dict[tuple[str, str, str], dict[str, tuple[str, Break]]] = {}
     for version, of_release in found.items():
         reasons: dict[tuple[str, str], list[str]] = {}
