@@ -32,7 +32,7 @@ _REPAIRS = (
 )
 # TRL gives back to PEFT and Liger Kernel what they look for (`trl/_compat.py`).
 _MENDED_BY = {"peft": {"trl": ">=0.27.0"}, "liger-kernel": {"trl": ">=0.27.0"}}
-_MODULES = {"autoawq": "awq", "ms-swift": "swift"}
+_MODULES = {"autoawq": "awq"}
 
 
 class Broken(NamedTuple):
