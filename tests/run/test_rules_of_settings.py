@@ -382,7 +382,7 @@ PLACES: tuple[Callable[[str], tuple[str, str]], ...] = (
 ONE_LINE = [row for row in ROWS if "\n" not in row.before + FRAMEWORKS[row.framework].command]
 
 
-@pytest.mark.parametrize(("number", "row"), enumerate(ONE_LINE))
+@pytest.mark.parametrize(("number", "row"), list(enumerate(ONE_LINE)))
 def test_it_is_told_wherever_the_command_stands(tmp_path: Path, number: int, row: Row):
     """Each row in one of the places; those of a rule and those of a framework go through all of them."""
     place, notation = PLACES[number % len(PLACES)], FRAMEWORKS[row.framework].notations[0]
