@@ -9,7 +9,7 @@ import pytest
 from packaging.version import Version
 
 from trl_lint.knowledge.refresher.contracts_build import Release, breaks, rows_of
-from trl_lint.knowledge.refresher.contracts_offers import Offers, existing, exported
+from trl_lint.knowledge.refresher.contracts_offers import Offers, exported
 from trl_lint.knowledge.refresher.contracts_tests import Asked
 from trl_lint.knowledge.refresher.contracts_uses import Code
 from trl_lint.knowledge.refresher.index import Contents
@@ -36,12 +36,12 @@ def contents(files: Mapping[str, str]) -> Contents:
 def release(files: Mapping[str, str], version: str = "1.0") -> Release:
     held = contents(files)
     code = [Code(path, source) for path, (_, source) in held.members.items()]
-    return Release(version, {one.name: one for one in code}, Offers(("top",), held, {}), [Version("2.0")], ())
+    return Release(version, {one.name: one for one in code}, Offers("top", held, {}), [Version("2.0")], ())
 
 
 def broken(files: Mapping[str, str], below: Mapping[str, str] = AFTER, version: str = "2.0") -> dict[str, str]:
     """What of a package cannot be imported beside a release of the other: entry -> what is missing."""
-    asked = Asked(Offers(("below",), contents(below), {}))
+    asked = Asked(Offers("below", contents(below), {}))
     found = breaks(release(files), "top", {"below": asked}, {"below": Version(version)})
     return {entry: one.what for entry, one in found.items()}
 
@@ -205,7 +205,7 @@ def test_rows_hold_ranges_of_both():
     assert (package, *row) == ("top", "import", "below:gone", "top/core.py:1", "1.1-1.2", "2.0-2.1")
 
 
-def test_what_a_file_exports_and_an_archive_holds():
+def test_what_a_file_exports():
     source = b"""
 __all__ = ["One", 'Two']
 __all__: list[str] = [
@@ -228,5 +228,3 @@ def eight(): ...
 class Nine: ...
 """
     assert [name.decode() for name in exported(source)] == ["One", "Two", "Three", "Four", "Six", "eight"]
-    names = ["top/__init__.py", "top/core/_C.cpython-311-x86_64-linux-gnu.so", "top/x.pyd", "top/y.txt", "other/z.py"]
-    assert existing(names, {"top"}) == {"top", "top.core", "top.core._C", "top.x"}

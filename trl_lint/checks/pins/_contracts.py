@@ -11,7 +11,7 @@ from trl_lint.checks.pins._advisories import Match, has_advisory, matching
 from trl_lint.checks.pins._installations import failures
 from trl_lint.checks.pins._views import View
 from trl_lint.knowledge import contracts
-from trl_lint.knowledge.compat import Advisory, Repair, advisories
+from trl_lint.knowledge.compat import Advisory, advisories
 from trl_lint.knowledge.contracts import Contract
 from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.releases import installable
@@ -21,17 +21,8 @@ from trl_lint.records import NamedTuple
 # Where a package is imported without being named: by what, or by which option.
 _BROUGHT_BY = {"peft": ("from trl", "import trl")}
 _SWITCHED_ON = {"liger-kernel": ("use_liger_kernel", "use_liger")}
-# Unsloth gives names back that packages look for, to whoever imports it first.
-_REPAIRS = (
-    Repair(
-        "unsloth",
-        ">=2024.11",
-        "import_fixes",
-        ("https://github.com/unslothai/unsloth/blob/main/unsloth/import_fixes.py",),
-    ),
-)
-# TRL gives back to PEFT and Liger Kernel what they look for (`trl/_compat.py`).
-_MENDED_BY = {"peft": {"trl": ">=0.27.0"}, "liger-kernel": {"trl": ">=0.27.0"}}
+# Names that a package puts back where others look for them (`trl/_compat.py`).
+_MENDED_BY = {"HybridCache": {"trl": ">=0.27.0"}}
 _MODULES = {"autoawq": "awq"}
 
 
@@ -94,12 +85,11 @@ def _advisories_of(row: Contract) -> Iterator[Advisory]:
             uses=uses,
             switches=_SWITCHED_ON.get(row.package, ()),
             patched=(row.name,),
-            unless=_MENDED_BY.get(row.package, {}),
-            patched_by=() if row.package.startswith("unsloth") else _REPAIRS,
+            unless=_MENDED_BY.get(row.name, {}),
         )
         yield plain
         if not row.entries:
-            yield plain._replace(id=f"{plain.id}, unseen", severity="info", uses=(), switches=(), patched_by=())
+            yield plain._replace(id=f"{plain.id}, unseen", severity="info", uses=(), switches=())
 
 
 def nearest(row: Contract, view: View) -> tuple[Version | None, Version | None]:

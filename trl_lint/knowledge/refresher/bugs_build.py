@@ -35,8 +35,6 @@ _LARGE = frozenset({"deepspeed", "transformers", "vllm"})
 # The top-level module of a package, where it is not its name.
 ROOTS = {
     "autoawq": "awq",
-    "auto-gptq": "auto_gptq",
-    "huggingface-hub": "huggingface_hub",
     "ms-swift": "swift",
     "liger-kernel": "liger_kernel",
     "unsloth-zoo": "unsloth_zoo",

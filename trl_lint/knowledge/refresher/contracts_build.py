@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 
 from packaging.version import InvalidVersion, Version
 
@@ -25,31 +24,11 @@ from trl_lint.knowledge.requirements import requirement
 from trl_lint.records import NamedTuple
 
 # The packages below, with the oldest release that is looked at.
-BELOW = {
-    "accelerate": "0.20", "huggingface-hub": "0.16", "peft": "0.6", "transformers": "4.30", "trl": "0.7", "vllm": "0.6",
-}  # fmt: skip
+BELOW = {"transformers": "4.30"}
 # The packages on top, and what they stand on.
-ON_TOP = {
-    "accelerate": ("transformers", "huggingface-hub"),
-    "autoawq": ("transformers",),
-    "liger-kernel": ("transformers",),
-    "llamafactory": ("accelerate", "peft", "transformers", "trl", "vllm"),
-    "ms-swift": ("accelerate", "peft", "transformers", "trl", "vllm"),
-    "openrlhf": ("accelerate", "peft", "transformers", "vllm"),
-    "peft": ("accelerate", "huggingface-hub", "transformers"),
-    "trl": ("accelerate", "huggingface-hub", "peft", "transformers", "vllm"),
-    "unsloth": ("huggingface-hub", "peft", "transformers", "trl"),
-    "unsloth-zoo": ("huggingface-hub", "peft", "transformers", "trl"),
-    "verl": ("accelerate", "peft", "transformers", "vllm"),
-}
-# Modules that people import or start although the package itself can be imported without them.
-_ENTRIES = {
-    "liger-kernel": ("liger_kernel.transformers",),
-    "llamafactory": ("llamafactory.cli", "llamafactory.launcher"),
-    "ms-swift": ("swift.llm", "swift.cli.main", "swift.cli.sft", "swift.cli.rlhf", "swift.cli.pt"),
-    "openrlhf": ("openrlhf.cli.train_*", "openrlhf.cli.serve_*"),
-    "verl": ("verl.trainer.main_*", "verl.trainer.*sft_trainer"),
-}
+ON_TOP = dict.fromkeys(("autoawq", "liger-kernel", "peft", "trl"), ("transformers",))
+# Modules that people import although the package itself can be imported without them.
+_ENTRIES = {"liger-kernel": ("liger_kernel.transformers",)}
 _NOT_READ = re.compile(r"(?:^|/)tests?/")
 _HEAD = "# {}: written by `python -m trl_lint.knowledge.refresh contracts`, not by hand\n"
 _NUMBERS = re.compile(rb"\.(?:major|minor|micro|release)\b")
@@ -67,7 +46,9 @@ class Break(NamedTuple):
 
 
 class Release(NamedTuple):
-    """A release of a package on top: its files as they are imported, what it offers, and the versions it names."""
+    """A release of a package on top: its files as they are imported, what it offers, the versions it names, and the
+    modules of it that people import. `has_numbers`: its tests take versions apart.
+    """
 
     version: str
     code: dict[str, Code]
@@ -133,13 +114,12 @@ def _read(package: str) -> Iterator[Release]:
             members[path] = held.setdefault(key, (crc, source))
             code[read[key][0].name] = read[key][0]
             literals |= read[key][1]
-        offers = Offers((_root(package),), Contents(contents.names, members), names)
+        offers = Offers(_root(package), Contents(contents.names, members), names)
         yield Release(version, code, offers, sorted(literals), _entries(package, code), has_numbers)
 
 
 def _entries(package: str, code: Mapping[str, Code]) -> tuple[str, ...]:
-    patterns = _ENTRIES.get(package, ())
-    return tuple(sorted(name for name in code if any(fnmatchcase(name, pattern) for pattern in patterns)))
+    return tuple(name for name in _ENTRIES.get(package, ()) if name in code)
 
 
 def _versions(source: bytes) -> Iterator[Version]:
@@ -161,7 +141,7 @@ def rows_of(
     found: dict[str, dict[str, dict[str, dict[str, Break]]]] = {name: {} for name in on_top}
     for version, held in contents:
         order.append(version)
-        offers = Offers((root,), held, memo)
+        offers = Offers(root, held, memo)
         for name, releases in on_top.items():
             for release in releases:
                 place = _place(Version(version), release)
@@ -263,7 +243,7 @@ class _Imports:
                 if broken is not None and not is_caught(use.guards, broken[0]) and self._beside.runs(use.guards, code):
                     return Break(broken[1], code.path, use.line), leads_to
             elif (
-                root in self._beside.own.roots
+                root == self._beside.own.root
                 and not use.is_attribute
                 and not is_caught(use.guards, "name")
                 and self._beside.runs(use.guards, code)

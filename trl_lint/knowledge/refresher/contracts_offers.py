@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from trl_lint.knowledge.refresher.extract import module_name, walk_block
+from trl_lint.knowledge.refresher.extract import absolute, module_name, targets, walk_block
 from trl_lint.knowledge.refresher.index import Contents
 from trl_lint.knowledge.refresher.lazy_tables import DUMMY, LazyTable, has_lazy_table, read_lazy_table
+from trl_lint.knowledge.refresher.release import existing_modules
 from trl_lint.knowledge.refresher.served import global_names, makes_names, served_names
 from trl_lint.knowledge.refresher.trees import parsed
 from trl_lint.python.default_text import read_string
@@ -42,7 +43,10 @@ Memo = dict[tuple[str, int, int], "Names | frozenset[str] | None"]
 
 
 def read_names(path: str, source: bytes) -> Names | None:
-    """The names of a file, None where this Python cannot parse it."""
+    """The names of a file, None where this Python cannot parse it.
+
+    `extract.read_module` reads classes and signatures too, which nobody asks for here, of thousands of files.
+    """
     tree = parsed(source)
     if tree is None:
         return None
@@ -62,7 +66,7 @@ def read_names(path: str, source: bytes) -> Names | None:
         elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             bound[node.name] = ""
         else:
-            bound.update((target, "") for target in _assigned(node))
+            bound.update((target, "") for target in targets(node))
     served = served_names(statements, {})
     bound.update((each, "") for each in (*(served or ()), *global_names(tree)) if each not in bound)
     lazy = read_lazy_table(tree, statements) if has_lazy_table(source) else None
@@ -71,32 +75,11 @@ def read_names(path: str, source: bytes) -> Names | None:
     return Names(bound, tuple(stars), lazy, _public(statements), has_hook or makes_names(statements), words)
 
 
-def absolute(node: ast.ImportFrom, package: str) -> str:
-    """The module that an import statement of a package names."""
-    if not node.level:
-        return node.module or ""
-    parts = package.split(".")
-    return ".".join([*parts[: len(parts) - (node.level - 1)], *([node.module] if node.module else [])])
-
-
-def _assigned(node: ast.stmt) -> list[str]:
-    """The plain names that a statement binds."""
-    if isinstance(node, ast.Assign):
-        targets: list[ast.expr] = list(node.targets)
-    elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.For)):
-        targets = [node.target]
-    elif isinstance(node, ast.With):
-        targets = [item.optional_vars for item in node.items if item.optional_vars is not None]
-    else:
-        return []
-    return [each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)]
-
-
 def _public(statements: list[ast.stmt]) -> frozenset[str] | None:
     """The names of `__all__`, None where it is not written as lists of texts alone."""
     found: list[str] | None = None
     for node in statements:
-        if "__all__" in _assigned(node):
+        if "__all__" in targets(node):
             value = getattr(node, "value", None)
             if not isinstance(value, (ast.List, ast.Tuple)):
                 return None
@@ -111,17 +94,17 @@ def _words(tree: ast.Module) -> frozenset[str]:
 
 
 class Offers:
-    """The modules and names of one release of a package. `roots`: the names of its top-level modules.
+    """The modules and names of one release of a package. `root`: its top-level module.
 
     Each question has three answers: True, False, and None where nobody can tell.
     """
 
-    def __init__(self, roots: Collection[str], contents: Contents, memo: Memo) -> None:
-        self.roots = frozenset(roots)
+    def __init__(self, root: str, contents: Contents, memo: Memo) -> None:
+        self.root = root
         self._memo = memo
         self._files = {module_name(path): path for path in contents.members if path.endswith(".py")}
         self._members = contents.members
-        self._existing = existing(contents.names, self.roots)
+        self._existing = existing_modules(root, contents.names)
         self._known: dict[tuple[str, str], bool | None] = {}
         self._below: dict[str, Mapping[str, str]] = {}
         self._tables: dict[str, Mapping[str, str]] = {}
@@ -191,7 +174,7 @@ class Offers:
         for star in names.stars:
             if lazy is not None and lazy.open and star.startswith(f"{module}."):
                 continue  # that is what `define_import_structure` has told
-            if star.partition(".")[0] not in self.roots:
+            if star.partition(".")[0] != self.root:
                 is_open = True
             elif lazy is None or DUMMY not in star:
                 found = self.has(star, name) if self._gives(star, name) else False
@@ -268,22 +251,3 @@ def exported(source: bytes) -> Iterator[bytes]:
             is_decorated = False
         elif line and not line.startswith((b" ", b")")):  # what a decorator is called with goes over several lines
             is_decorated = False
-
-
-def existing(names: Collection[str], roots: Collection[str]) -> set[str]:
-    """All modules of an archive, compiled ones and folders among them."""
-    found: set[str] = set()
-    for path in names:
-        if path.partition("/")[0].removesuffix(".py") not in roots:
-            continue
-        if path.endswith((".py", ".pyi")):
-            module = module_name(path.removesuffix("i"))
-        elif path.endswith((".so", ".pyd")):
-            folder, _, file = path.rpartition("/")
-            module = f"{folder}/{file.partition('.')[0]}".replace("/", ".")
-        else:
-            continue
-        while module and module not in found:
-            found.add(module)
-            module = module.rpartition(".")[0]
-    return found

@@ -89,7 +89,7 @@ class Beside:
     def offers(self, module: str) -> Offers | Asked | None:
         """What offers a module: the package itself, one of the others, None for what was not read."""
         root = module.partition(".")[0]
-        return self.own if root in self.own.roots else self.others.get(root)
+        return self.own if root == self.own.root else self.others.get(root)
 
     def runs(self, guards: Iterable[Guard], code: Code, steps: int = 0) -> bool | None:
         """Whether a statement under these guards runs; None where nobody can tell."""

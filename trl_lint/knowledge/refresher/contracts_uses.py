@@ -6,8 +6,7 @@ import ast
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from trl_lint.knowledge.refresher.contracts_offers import absolute
-from trl_lint.knowledge.refresher.extract import module_name
+from trl_lint.knowledge.refresher.extract import absolute, module_name
 from trl_lint.knowledge.refresher.trees import parsed
 from trl_lint.python.default_text import dotted, last_name
 from trl_lint.records import NamedTuple

@@ -150,20 +150,12 @@ class _Reader:
             self._read_assignment(node)
 
     def _read_import_from(self, node: ast.ImportFrom) -> None:
-        module = self.absolute(node)
+        module = absolute(node, self.package)
         for alias in node.names:
             if alias.name == "*":
                 self.stars.append(module)
             else:
                 self.bound[alias.asname or alias.name] = f"{module}:{alias.name}"
-
-    def absolute(self, node: ast.ImportFrom) -> str:
-        """The module an import statement names."""
-        if not node.level:
-            return node.module or ""
-        base = self.package.split(".")
-        base = base[: len(base) - (node.level - 1)]
-        return ".".join([*base, *([node.module] if node.module else [])])
 
     def _read_assignment(self, node: ast.stmt) -> None:
         if isinstance(node, ast.Delete):
@@ -171,7 +163,7 @@ class _Reader:
                 self.bound.pop(dotted(deleted), None)
             return
         value = getattr(node, "value", None)
-        for target in _targets(node):
+        for target in targets(node):
             if target == "__all__":
                 self._read_public(node, value)
             # `Old = New` keeps the reference to a class or function: aliases are followed.
@@ -237,7 +229,7 @@ class _Reader:
                 members.update((alias.asname or alias.name, "=") for alias in part.names)
             else:
                 extra = extra or _read_model_config(part)
-                for target in _targets(part):
+                for target in targets(part):
                     members.setdefault(target, "=")
         warned = deprecations.moved(
             next((p.body for p in body if isinstance(p, Definition) and p.name in _CONSTRUCTORS), [])
@@ -306,20 +298,29 @@ def walk_block(body: list[ast.stmt]) -> Iterator[ast.stmt]:
             yield node
 
 
-def _targets(node: ast.stmt) -> list[str]:
+def absolute(node: ast.ImportFrom, package: str) -> str:
+    """The module that an import statement of a package names."""
+    if not node.level:
+        return node.module or ""
+    base = package.split(".")
+    base = base[: len(base) - (node.level - 1)]
+    return ".".join([*base, *([node.module] if node.module else [])])
+
+
+def targets(node: ast.stmt) -> list[str]:
     """The plain names an assignment (or the head of a loop or `with`) binds."""
-    targets: list[ast.expr] = []
+    bound: list[ast.expr] = []
     if isinstance(node, ast.Assign):
-        targets = list(node.targets)
+        bound = list(node.targets)
     elif isinstance(node, (ast.AnnAssign, ast.AugAssign, ast.For)):
-        targets = [node.target]
+        bound = [node.target]
     elif isinstance(node, ast.With):
-        targets = [item.optional_vars for item in node.items if item.optional_vars is not None]
+        bound = [item.optional_vars for item in node.items if item.optional_vars is not None]
     names: list[str] = []
-    while targets:
-        target = targets.pop(0)
+    while bound:
+        target = bound.pop(0)
         if isinstance(target, (ast.Tuple, ast.List)):
-            targets[:0] = target.elts
+            bound[:0] = target.elts
         elif isinstance(target, ast.Name):
             names.append(target.id)
     return names
@@ -329,7 +330,7 @@ def _constants(statements: list[ast.stmt]) -> dict[str, ast.expr]:
     """Names assigned exactly once at the top level, with their value."""
     found: dict[str, ast.expr | None] = {}
     for node in statements:
-        for name in _targets(node):
+        for name in targets(node):
             value = getattr(node, "value", None)
             found[name] = value if name not in found and isinstance(node, (ast.Assign, ast.AnnAssign)) else None
     return {name: value for name, value in found.items() if value is not None}
@@ -338,7 +339,7 @@ def _constants(statements: list[ast.stmt]) -> dict[str, ast.expr]:
 def _read_extra(node: ast.ClassDef) -> str:
     """`extra = "forbid"` of a pydantic `class Config`."""
     for part in node.body:
-        if isinstance(part, ast.Assign) and "extra" in _targets(part):
+        if isinstance(part, ast.Assign) and "extra" in targets(part):
             return read_string(part.value) or last_name(part.value)
     return ""
 
@@ -346,7 +347,7 @@ def _read_extra(node: ast.ClassDef) -> str:
 def _read_model_config(node: ast.stmt) -> str:
     """`extra=` of a pydantic `model_config = ConfigDict(extra="forbid")`."""
     value = getattr(node, "value", None)
-    if "model_config" not in _targets(node) or not isinstance(value, ast.Call):
+    if "model_config" not in targets(node) or not isinstance(value, ast.Call):
         return ""
     return next((read_string(k.value) for k in value.keywords if k.arg == "extra"), "")
 
