@@ -165,10 +165,16 @@ def home_of(link: NamedFile, launch: Launch, project: Project) -> str:
     name = link.name or ""
     if link.kind != "script" or launch.is_documentation or os.path.basename(name) != name or not name.endswith(".py"):
         return ""
-    if any(os.path.basename(path) == name for path in project.paths):
+    if name in _scripts(project):
         return ""  # it may be typed where that one lies
     places = _homes(project).get((os.path.dirname(launch.source.path), launch.command.directory or ""), {})
     return next(iter(places)) if len(places) == 1 and len(next(iter(places.values()))) >= _FEWEST_NEIGHBOURS else ""
+
+
+@per_project
+def _scripts(project: Project) -> frozenset[str]:
+    """The names of the Python files of a project, without their folders."""
+    return frozenset(os.path.basename(path) for path in project.paths if path.endswith(".py"))
 
 
 @per_project
