@@ -9,8 +9,8 @@ import pytest
 from packaging.version import Version
 
 from trl_lint.knowledge.refresher.contracts_build import Release, breaks, rows_of
+from trl_lint.knowledge.refresher.contracts_guards import Asked
 from trl_lint.knowledge.refresher.contracts_offers import Offers, exported
-from trl_lint.knowledge.refresher.contracts_tests import Asked
 from trl_lint.knowledge.refresher.contracts_uses import Code
 from trl_lint.knowledge.refresher.index import Contents
 

@@ -14,8 +14,8 @@ from packaging.version import InvalidVersion, Version
 
 from trl_lint.knowledge.ranges import holds, spans
 from trl_lint.knowledge.refresher.bugs_build import ROOTS, SINCE
+from trl_lint.knowledge.refresher.contracts_guards import Answers, Asked, Beside, agrees
 from trl_lint.knowledge.refresher.contracts_offers import Memo, Offers
-from trl_lint.knowledge.refresher.contracts_tests import Answers, Asked, Beside, agrees
 from trl_lint.knowledge.refresher.contracts_uses import Code, Failure, Use, is_caught
 from trl_lint.knowledge.refresher.index import Contents
 from trl_lint.knowledge.refresher.tables import read_releases
