@@ -1,10 +1,10 @@
 """What is said about whole logs as they were written: `python -m benchmarks.score_logs FILE [--each]`.
 
-FILE holds a list of cases: `id`, `log` (the whole text), `dead`, and for a dead run `line` (where its cause stands, from
-1) and `words`, of which a right answer holds one. An answer is right where it quotes one of the lines, or a line that
-reads the same apart from numbers or belongs to the same end, and holds a word in what it says itself; where only the
-quotation holds one it is general. A cause that is likely and neither is wrong. Totals alone are printed; `--each` shows the cases, of a half that
-may be read.
+FILE holds a list of cases: `id`, `log` (the whole text), `dead`, and for a dead run `line` (where its cause stands,
+from 1) and `words`, of which a right answer holds one. An answer is right where it quotes one of the lines, or a line
+that reads the same apart from numbers or belongs to the same end, and holds a word in what it says itself; where only
+the quotation holds one it is general. A cause that is likely and neither is wrong. Totals alone are printed; `--each`
+shows the cases, of a half that may be read.
 """
 
 from __future__ import annotations

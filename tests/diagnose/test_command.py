@@ -41,7 +41,7 @@ def run_json(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict:
 
 def test_json_has_the_promised_form(folder: Path, capsys: pytest.CaptureFixture[str]):
     report = run_json(capsys, "run.log", "--project", "project")
-    assert list(report) == ["version", "failure", "causes", "not_the_cause", "consequence", "dated", "notice"]
+    assert list(report) == ["version", "failure", "causes", "not_the_cause", "consequence", "runs", "dated", "notice"]
     assert report["version"] == 1
     assert report["failure"] == {
         "exception": "TypeError",
@@ -138,7 +138,7 @@ def test_an_unknown_end_is_said_in_plain_words(folder: Path, capsys: pytest.Capt
         'Traceback (most recent call last):\n  File "/opt/bin/torchrun", line 8, in <module>\nKeyError: 1\n'
     )
     for name, words in (
-        ("none.log", "no failure is reported in 1 line"),
+        ("none.log", "no failure in this log of 1 line"),
         ("end.log", "Give the log from its beginning"),
         ("launcher.log", "The cause is unknown.\n"),
     ):

@@ -22,7 +22,7 @@ _DEPTH = 5  # folders of a path, from its end, that may stand below the current 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Diagnose a log; 0 if a cause is named, 1 if none is. Raises UsageError for what cannot be read."""
+    """Diagnose a log; 0 if a likely cause is named, 1 if none is. Raises UsageError for what cannot be read."""
     from trl_lint.diagnose.causes import diagnose
     from trl_lint.project.roots import starting_in
 
@@ -51,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
                 say("The log quotes code of this folder, which was looked at as well; `--project` names another one.")
     except SettingsError as error:
         raise UsageError(str(error)) from None
-    return 0 if found.causes else 1
+    return 0 if any(cause.likelihood == "likely" for cause in found.causes) else 1
 
 
 def _quotes_this_folder(log: Log) -> bool:

@@ -50,13 +50,17 @@ class NotTheCause(NamedTuple):
 
 
 class Diagnosis(NamedTuple):
-    """Everything that is said about a log. `consequence`: why the failure itself follows from another, "" if not."""
+    """Everything that is said about a log. `consequence`: why the failure itself follows from another, "" if not.
+
+    `runs`: how many runs of the log ended with a failure; the last one is judged.
+    """
 
     failure: Failure | None
     consequence: str
     causes: tuple[Diagnosed, ...]
     not_the_cause: tuple[NotTheCause, ...]
     dated: str
+    runs: int = 1
 
 
 def sentence(*parts: str) -> str:

@@ -15,7 +15,7 @@ from trl_lint.diagnose import dating
 from trl_lint.diagnose.answers import Diagnosed, Diagnosis, Evidence, NotTheCause, capital, sentence
 from trl_lint.diagnose.drift import RULES, Drift, drift_of
 from trl_lint.diagnose.failures import Failure, Note, Part
-from trl_lint.diagnose.first import complaints, first_failure, why_it_follows
+from trl_lint.diagnose.first import complaints, first_failure, runs, why_it_follows
 from trl_lint.diagnose.holding import TELLING, holds_in, in_use
 from trl_lint.diagnose.judging import NO_TRACEBACK, Context, Match, match
 from trl_lint.diagnose.project import Place, ProjectEvidence
@@ -131,6 +131,7 @@ class _Diagnoser:
             tuple(ranked),
             tuple(self._not_the_cause(ranked, found, excluded)),
             self._dated(),
+            len(runs(self.log)),
         )
 
     def _best(self, cause: Cause) -> Match | None:

@@ -31,6 +31,7 @@ class Part:
         self.message = ""
         self.frames: list[Frame] = []
         self.is_original = is_original
+        self.is_root = False  # the next exception of the chain was raised from this one
         self.number = 0
         self.announced = ""  # what a logger put before the header: the message, where the traceback was cut off
         self._lines: list[int] = []  # of the log, for the second line of the message and those behind it

@@ -21,6 +21,7 @@ _HARMLESS = regex(
     r"\b(?:warning|info|debug|ignor\w{1,5}|skip\w{0,6}|instead|fall(?:ing|s)? ?back|retry\w{0,3}|will use|using"
     r"|0 (?:errors?|failed))\b"
 )
+_REFUSED = regex(r"[\w./-]{1,200}: error: ")
 _END = 60  # lines
 # Training steps that are logged after an exception: it was caught, or belongs to a run before this one.
 _SURVIVED = 3
@@ -33,9 +34,10 @@ _OFTEN = 8
 def first_failure(log: Log) -> Failure | None:
     """The failure that the others follow from, None if the log reports none.
 
-    What only follows from another failure counts where there is nothing else; so does what training went on after.
+    What only follows from another failure counts where there is nothing else; so does what training went on after,
+    unless that came to its end. Of several runs in one file the last one is asked.
     """
-    known = [failure for failure in log.failures if failure.kind != "ignored"]
+    *_, known = runs(log)
     failures = [failure for failure in known if failure.kind != "hint"] or known[-1:]
     if not failures:
         return None
@@ -65,12 +67,43 @@ def first_failure(log: Log) -> Failure | None:
     return first
 
 
+def runs(log: Log) -> list[list[Failure]]:
+    """The failures of each run of a log that has one of its own; one list, empty perhaps, where no run has."""
+    known = [one for one in log.failures if one.kind != "ignored" and one.number > log.finished]
+    starts = [start for start in log.starts if start > log.finished]
+    found: list[list[Failure]] = [[]]
+    at = 0
+    for failure in known:
+        is_next = bool(found[-1]) and _starts_over(failure, found[-1][-1])
+        while at < len(starts) and starts[at] < failure.number:
+            is_next, at = is_next or bool(found[-1]), at + 1
+        if is_next and any(_is_an_end(one) for one in found[-1]):
+            found.append([])
+        found[-1].append(failure)
+    ended = [run for run in found if any(_is_an_end(one) for one in run)]
+    return ended or [known]
+
+
+def _is_an_end(failure: Failure) -> bool:
+    """Whether a failure ends a program, and follows from no other one."""
+    is_named = failure.kind in ("trace", "loose") and bool(failure.exception)
+    return (is_named or (failure.kind in ("words", "outside"))) and not follows(failure)
+
+
+def _starts_over(failure: Failure, before: Failure) -> bool:
+    """Whether a failure can only stand at the start of a program, and is not the one before it again."""
+    is_bare = bool(failure.frames) and all(frame.path[:1] != "<" and not frame.function for frame in failure.frames)
+    is_unread = is_bare and failure.exception in ("SyntaxError", "IndentationError", "TabError")
+    is_refused = failure.kind == "words" and _REFUSED.match(failure.message) is not None
+    return (is_unread or is_refused) and failure.text != before.text
+
+
 def complaints(log: Log) -> Iterator[Failure]:
     """Lines near the end that speak of an error, as failures, the last one first.
 
     Programs report their end in words of their own. Such a line counts only where it fits a cause that is known.
     """
-    for note in reversed(log.notes):
+    for note in log.last_notes:
         if log.lines - note.number > _END:
             break
         if _COMPLAINT.search(note.text) and not _HARMLESS.search(note.text):

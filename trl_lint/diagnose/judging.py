@@ -10,7 +10,11 @@ from trl_lint.diagnose.project import Answer, Place, ProjectEvidence, version_an
 from trl_lint.diagnose.raiser import raised_by
 from trl_lint.knowledge.symptoms import Symptom
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 
+_WARNS = regex(r"\b\w{0,40}Warning: |\bWARN(?:ING)?\b|[Dd]eprecated")
+_NAME = regex(r"[`'](\w{1,80})[`']")
+_SHORTEST_NAME = 4
 NO_TRACEBACK = "the log has no traceback"
 
 
@@ -139,7 +143,7 @@ def _find(symptom: Symptom, context: Context) -> tuple[dict[str, str], list[Seen
     failure = context.failure
     if symptom.kind == "note":
         for note in context.notes:
-            if found := pattern.search(note.text):
+            if (found := pattern.search(note.text)) and not _is_beside(note, failure):
                 return _values(found), [Seen(note.number, note.text)]
         return None
     if failure is None:
@@ -156,6 +160,14 @@ def _find(symptom: Symptom, context: Context) -> tuple[dict[str, str], list[Seen
         if not recorded_classes(values.get("owner", "")):
             return None
     return values, []
+
+
+def _is_beside(note: Note, failure: Failure | None) -> bool:
+    """Whether a line only warns, and of nothing that the failure names: no run ends at a warning."""
+    if not _WARNS.search(note.text):
+        return False
+    names = {name for name in _NAME.findall(note.text) if len(name) >= _SHORTEST_NAME}
+    return failure is None or not any(name in failure.text for name in names)
 
 
 def _values(found: re.Match[str]) -> dict[str, str]:

@@ -68,7 +68,7 @@ _REPORTS = regex(
     | failed[ ]\(exitcode:[ ]-\d+\)|exits[ ]with[ ]return[ ]code[ ]=[ ]-\d+
     | exitcode[ ]{0,9}:?[ ]{1,9}-\d|Signal[ ]\d+[ ]\(SIG\w+\)[ ]received|[Ee]xit[ ][Cc]ode:?[ ]{1,9}13[479]\b
     | Received[ ](?:\d{1,2}|Signals\.SIG\w{3,4})[ ]death[ ]signal,[ ]shutting[ ]down
-    | [Rr]eceived[ ](?:signal[ ])?SIG(?:TERM|HUP|KILL)|exited[ ]with[ ]signal[ ]\d+
+    | [Rr]eceived[ ](?:signal[ ])?SIG(?:TERM|HUP|KILL|INT)|exited[ ]with[ ]signal[ ]\d+
     """,
     re.VERBOSE,
 )

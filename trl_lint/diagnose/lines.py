@@ -1,8 +1,8 @@
 """One line of a log, freed from what launchers, schedulers and terminals put around it.
 
-The prefixes are those of torch (`[rank3]:`), torchrun (`[default3]:`), `srun --label` (`3: `), Open MPI, Ray, vLLM,
-containers, uvicorn (`ERROR:    `), pytest (`E       `), quoted text (`> `) and the usual loggers. At most one blank
-goes with a prefix: what stands behind it may be indented code.
+The prefixes are those of torch (`[rank3]:`), of pdsh before it (`node1: `), torchrun (`[default3]:`), `srun --label`
+(`3: `), Open MPI, Ray, vLLM, containers, uvicorn (`ERROR:    `), pytest (`E       `), quoted text (`> `) and the usual
+loggers. At most one blank goes with a prefix: what stands behind it may be indented code.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ _LEVEL = r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)"
 _PREFIX = regex(
     rf"""
     \[(?:rank|default)_?(?P<torch>\d{{1,5}})\]:?[ ]?
+    | [A-Za-z0-9][\w.-]{{1,60}}:[ ](?=\[(?:rank|default)_?\d)
     | [ ]{{0,4}}(?P<slurm>\d{{1,5}}):(?:[ ]|$)
     | \[\d+,(?P<mpi>\d{{1,9}})\]<std(?:err|out)>:[ ]?
     | \((?P<actor>[\w.:-]+(?:[ ]\w+)*?(?:[ ](?:pid|rank)=\d+)+(?:,[ ]ip=[\d.]+)?)\)[ ]?

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from trl_lint.diagnose.blocks import LONGEST, Readable, blocks
 from trl_lint.diagnose.failures import Failure, Note
-from trl_lint.diagnose.lines import Line, read_lines
+from trl_lint.diagnose.lines import Line, read_line, read_lines
 from trl_lint.diagnose.tracer import Tracer
 from trl_lint.regexes import regex
 
@@ -24,6 +24,10 @@ _TAIL = 8 << 20
 _STALE = 4000
 _MAX_STREAMS = 2048
 _SHORT, _MOST_IDLE = 250, 1000
+# Lines with these tell that a run starts or has come to its end.
+_TELLS = (
+    b"usage: ", b"nohup: ", b"OMP_NUM_THREADS", b"shards:   0%", b"local Ray inst", b"runner.py:", b"train_runtime",
+)  # fmt: skip
 # Every one of them costs about 0.8 ms for a megabyte of log.
 WORDS = (
     b"Traceback", b"rror", b"xception", b'  File "', b"ssert", b"illed", b"ignal ", b"CANCELLED", b"oom", b"bort",
@@ -31,11 +35,19 @@ WORDS = (
     b"No solution", b"Xid", b"imeout", b"Duplicate", b"Successfully installed", b"exitcode", b"NCCL WARN",
     b"already in use", b"return code", b"he node ", b"CUDA SETUP", b"not up yet", b"SIGTERM", b"death signal",
     b') File "', b"File /", b"File ~", b"ailed", b"to GCS", b"which is incompatible", b"modulefile",
+    b"launch.py:", *_TELLS,
 )  # fmt: skip
 _CHANGE_NOTHING = (b"ignored", b"Logging error")  # said of the exception that follows
 _STEPS = (b"'loss':", b'"loss":', b"step:")
 _ROOT_CAUSE = regex(r"Root Cause \(first observed failure\)")
 _TABLE_RANK = regex(r"\s*rank\s+: (\d{1,9}) \(local_rank: \d+\)")
+# What is printed once when a run starts, by launchers and by the first thing that takes time.
+_START = regex(
+    r"(?:usage: |nohup: )|.{0,160}(?:Setting OMP_NUM_THREADS environment variable|Started a local Ray instance"
+    r"|runner\.py:\d{1,5}:main\] cmd = )|.{0,40}Loading checkpoint shards:   0%"
+)
+_FINISH = regex(r".{0,300}['\"]?train_runtime['\"]? {0,9}[:=] ")
+_MOST_STARTS = 1000
 _DIGITS = regex(r"[\d.]+")
 _TRACEBACK = b"Traceback (most recent call last)"
 # The part of a message that is the same whenever the exception is raised.
@@ -50,6 +62,8 @@ class Log:
         self.lines = 0
         self.progress = 0
         self.root_rank: int | None = None
+        self.starts: deque[int] = deque(maxlen=_MOST_STARTS)  # lines at which a run starts
+        self.finished = 0  # the last line that says that a training came to its end
         self._first: list[Failure] = []
         self._alike: Counter[tuple[object, ...]] = Counter()
         self.recurring: set[bytes] = set()  # how the last lines of exceptions begin that come again and again
@@ -57,6 +71,7 @@ class Log:
         self._first_notes: list[Note] = []
         self._last_notes: deque[Note] = deque(maxlen=_LAST)
         self._seen: set[str] = set()
+        self._again: deque[tuple[int, bytes]] = deque(maxlen=_LAST)  # lines that were kept before
         self.count = 0
 
     @property
@@ -66,6 +81,13 @@ class Log:
     @property
     def notes(self) -> list[Note]:
         return [*self._first_notes, *self._last_notes]
+
+    @property
+    def last_notes(self) -> list[Note]:
+        """The notes and what only repeats one of them, the last one first."""
+        again = [(number, read_line(raw.decode("utf-8", "replace"), number)) for number, raw in self._again]
+        repeated = (Note(number, line.rank, line.text[:1000]) for number, line in again)
+        return sorted([*self.notes, *repeated], key=lambda note: -note.number)
 
     def add(self, failure: Failure) -> None:
         self.count += 1
@@ -80,9 +102,12 @@ class Log:
             self._last.append(failure)
 
     def note(self, line: Line) -> None:
-        """Keep a line that is not part of a failure, once for all that differ in numbers only."""
+        """Keep a line that is not part of a failure; of those that differ in numbers only the first and the last."""
         key = _DIGITS.sub("0", line.text[:200])
-        if not key or key in self._seen:
+        if not key:
+            return
+        if key in self._seen:
+            self.again(line.text[:1000].encode("utf-8", "replace"), line.number)
             return
         if len(self._seen) < 20_000:
             self._seen.add(key)
@@ -91,6 +116,10 @@ class Log:
             self._first_notes.append(note)
         else:
             self._last_notes.append(note)
+
+    def again(self, raw: bytes, number: int) -> None:
+        """Keep a line that was noted before."""
+        self._again.append((number, raw))
 
 
 def _beginning(failure: Failure) -> str:
@@ -202,7 +231,9 @@ class Scanner:
 
     def _feed(self, raw: bytes, number: int, progress: int) -> None:
         if raw in self._idle and not self._open and not self._table:
+            self.log.again(raw, number)
             return
+        is_told = any(word in raw for word in _TELLS)
         said_nothing = not self._open and len(raw) <= _SHORT and not any(word in raw for word in _CHANGE_NOTHING)
         if len(raw) > 4 * LONGEST:
             raw = raw[:LONGEST]
@@ -221,7 +252,9 @@ class Scanner:
                 self._open.add(line.stream)
             else:
                 self._open.discard(line.stream)
-            if not self._is_of_a_table(line) and not is_part:
+            if is_told and self._is_told(line):
+                said_nothing = False
+            elif not self._is_of_a_table(line) and not is_part:
                 self.log.note(line)
             else:
                 said_nothing = False
@@ -229,6 +262,16 @@ class Scanner:
             self._idle.add(raw)
         if self._open and number % 64 == 0:
             self._close_stale(number)
+
+    def _is_told(self, line: Line) -> bool:
+        """Note that a run starts or has come to its end; whether the line says that."""
+        if _START.match(line.text):
+            self.log.starts.append(line.number)
+        elif _FINISH.match(line.text):
+            self.log.finished = line.number
+        else:
+            return False
+        return True
 
     def _is_of_a_table(self, line: Line) -> bool:
         """Read the table with which torchrun ends: it knows which rank failed first."""

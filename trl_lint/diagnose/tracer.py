@@ -26,6 +26,8 @@ _CHAINED = regex(
     r"(?:During handling of|The above exception was the direct cause|-- Process \d+ terminated with the following)"
 )
 _EXCEPTION = regex(r"(?P<type>[A-Za-z_][\w.]*(?:\([\w.]+\))?)(?:: ?(?P<message>.*))?$")
+_TWICE = regex(r"(?P<type>[A-Za-z_][\w.]{0,80}(?:Error|Exception))(?P=type)(?:: ?){2}\s*(?P<message>.*)$")
+_RAISED = regex(r"raise ([A-Za-z_][\w.]{0,80})\(")
 _LOWER = regex(r"(?:[a-z_]\w*\.)+(?:timeout|gaierror|herror|error)$")
 _NAMED = regex(
     r"(?:Error|Exception|Exit|Interrupt|Warning|Failure|Timeout|Expired|Iteration|Killed|Group|Missing\w{0,60}|Invalid\w{0,60}"
@@ -43,7 +45,7 @@ _LINK = regex(r"\[([^\[\]]{1,500})\]\(https?://[^()\s]{1,500}\)")
 _NOISE = regex(
     r"\s*\d{1,3}%\||.*\d/\d+ \[\d\d:|wandb:|.*(?:it/s|s/it)\]|srun: |slurmstepd: |\[[WEIF]\d* |\{'|.*: FutureWarning:"
     r"|Sending process|/\S+\.py:\d+: \w*Warning|Exception ignored in|--- Logging error|Sampling |Processed prompts"
-    r"|Loading |usage: "
+    r"|Loading |usage: |nohup: |Set the environment variable HYDRA|scontrol show |(?:WARNING|INFO|ERROR): "
 )
 _CARETS = regex(r"[~^|\s]+$")
 _IGNORED = regex(
@@ -68,6 +70,7 @@ class Tracer:
         self._count = 0
         self._is_stamped = False
         self._box = False
+        self._stray = ""  # the first line below the frames that is neither code nor an exception
         self._half = ""  # the beginning of a path that rich broke at the edge of its box
         self._lead: re.Pattern[str] | None = None  # what this writer puts before each line, as the header shows it
         self._ignored = -9  # the line that says that an exception changes nothing
@@ -124,8 +127,9 @@ class Tracer:
                 return  # two ranks printed their headers one after the other
             if not is_original and len(self._part.frames) < 3 and not self._box:
                 return  # the same, a little later
-        if self._failure is not None and (is_original or self._state in ("frames",) or self._chain):
-            pass  # goes on in the same failure
+        is_inner = self._announces()
+        if self._failure is not None and (is_original or is_inner or self._state in ("frames",) or self._chain):
+            is_original = is_original or is_inner  # goes on in the same failure
         else:
             is_box = self._box  # the header has just opened it
             self.close()
@@ -139,12 +143,18 @@ class Tracer:
 
     _chain = False
 
+    def _announces(self) -> bool:
+        """Whether the message that was read last ends with a colon: the traceback behind it is what it speaks of."""
+        part = self._part
+        return self._state in ("message", "after") and part is not None and part.text.rstrip().endswith(":")
+
     def _new_part(self, is_original: bool) -> None:
         assert self._failure is not None
         self._part = Part(is_original)
         self._failure.parts.append(self._part)
         self._state = "frames"
         self._count = 0
+        self._stray = ""
         if len(self._failure.parts) > 12:
             del self._failure.parts[6]
 
@@ -153,6 +163,8 @@ class Tracer:
         frame = _read_frame(self._half + text, line.number, self._box)
         self._half = text if self._box and frame is None and text[:1] == "/" else ""
         if frame is not None:
+            if self._stray and frame.function in ("<module>", "") and self._ends_without_a_type():
+                return self._outside(line, text, progress)
             self._part.add_frame(frame)
             return True
         stripped = text.strip()
@@ -180,9 +192,24 @@ class Tracer:
             self.close()
             return self._outside(line, text, progress)
         self._count += 1
+        if self._part.frames and not _NOISE.match(text):
+            self._stray = self._stray or text
         if self._count > _MAX_NOISE:
             self.close()
         return False
+
+    def _ends_without_a_type(self) -> bool:
+        """End a traceback that a hook printed without the exception: a message stands below the line that raised it.
+
+        Whether it is one.
+        """
+        assert self._part is not None
+        raised = _RAISED.match(self._part.frames[-1].code) if self._part.frames else None
+        if raised is None:
+            return False
+        self._part.exception, self._part.message = raised[1], self._stray
+        self.close()
+        return True
 
     def _is_cell_code(self, text: str) -> bool:
         return re.match(r"\s*\d+ ", text) is not None or text.startswith("---")
@@ -194,7 +221,7 @@ class Tracer:
             self._count = 0
             return True
         if _CHAINED.match(text):
-            self._chain = True
+            self._link(text)
             self._state = "after"
             self._count = 0
             return True
@@ -212,11 +239,17 @@ class Tracer:
             self._part.add_message(text, line.number)
         return True
 
+    def _link(self, text: str) -> None:
+        """Note that another exception of the chain follows, and whether this one brought it about."""
+        assert self._part is not None
+        self._chain = True
+        self._part.is_root = text.startswith("The above exception")
+
     def _is_between(self, text: str) -> bool:
         """Whether a line may stand between two exceptions of a chain."""
         self._count += 1
         if _CHAINED.match(text):
-            self._chain = True
+            self._link(text)
             return True
         return self._count <= 3 and (not text.strip() or self._chain)
 
@@ -291,7 +324,11 @@ def _read_frame(text: str, number: int, box: bool) -> Frame | None:
 
 
 def _read_exception(text: str) -> tuple[str, str] | None:
-    """Type and message of the line that ends a traceback."""
+    """Type and message of the line that ends a traceback, once where two processes wrote it into each other."""
+    if (twice := _TWICE.match(text)) is not None:
+        half = len(twice["message"]) // 2
+        same = twice["message"][:half] == twice["message"][half:]
+        text = f"{twice['type']}: {twice['message'][:half] if same else twice['message']}"
     match = _EXCEPTION.match(text)
     if match is None:
         return None

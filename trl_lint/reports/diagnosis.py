@@ -56,6 +56,7 @@ def write_json(found: Diagnosis, stream: TextIO, cwd: str, notice: str = "") -> 
         ],
         "not_the_cause": [{"claim": one.claim, "why": one.why} for one in found.not_the_cause],
         "consequence": found.consequence,
+        "runs": found.runs,
         "dated": found.dated,
         "notice": notice,
     }
@@ -70,7 +71,7 @@ def write_text(
     if notice:
         _write_wrapped(f"{visible(path)}: {notice}", stream, "", "  ")
     if failure is None:
-        stream.write(f"{visible(path)}: no failure is reported in {counted(log.lines, 'line')}\n")
+        stream.write(f"{visible(path)}: no failure in this log of {counted(log.lines, 'line')}\n")
     else:
         _write_failure(failure, found, path, stream, palette)
     for cause in found.causes:
@@ -116,6 +117,9 @@ def _write_failure(failure: Failure, found: Diagnosis, path: str, stream: TextIO
         else:
             where = f" in {visible(frame.function)}" if frame.function else ""
             stream.write(f"    {palette.cyan(f'{visible(_short(frame.path))}:{frame.line}')}{where}\n")
+    if found.runs > 1:
+        text = f"{counted(found.runs - 1, 'earlier run')} in this file failed as well; the last one is judged."
+        _write_wrapped(text, stream, "  ", "  ")
     if found.dated:
         _write_wrapped(f"{found.dated[:1].upper()}{visible(found.dated[1:])}.", stream, "  ", "  ")
     if found.consequence and not any(cause.likelihood == "likely" for cause in found.causes):
