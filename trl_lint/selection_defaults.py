@@ -83,6 +83,7 @@ ON_BY_DEFAULT = {
     "TRL737": True,
     "TRL738": True,
     "TRL739": True,
+    "TRL751": True,
     "TRL801": True,
     "TRL802": True,
     "TRL803": True,

@@ -74,6 +74,7 @@ READERS: dict[str, Callable[[], object]] = {
     "semantics/contradictions.toml": contradictions.every_contradiction,
     "semantics/groups.toml": arithmetic.group_rules,
     "semantics/later.toml": later_refusals.later_refusals,
+    "semantics/lifetimes.toml": trainer_arguments.lifetimes,
     "semantics/objects.toml": lambda: trainer_arguments.made_by("peft.LoraConfig"),
     "semantics/read_fields.toml": trainer_arguments.fields_read,
     "semantics/rewards.toml": rewards.reward_calls,

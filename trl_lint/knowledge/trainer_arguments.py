@@ -1,16 +1,17 @@
 """What is known of the arguments of trainers: what calls of libraries give, which arguments need no name,
-and what is read of them in any case.
+what is read of them in any case, and when for the last time.
 
-`rules/semantics/objects.toml`, `rules/semantics/trainer_positions.toml` and `rules/semantics/read_fields.toml`.
+`rules/semantics/objects.toml`, `trainer_positions.toml`, `read_fields.toml` and `lifetimes.toml` beside it.
 """
 
 from __future__ import annotations
 
 from functools import cache, lru_cache
+from typing import Literal
 
 from trl_lint.knowledge.condition_things import Thing
 from trl_lint.knowledge.ranges import holds
-from trl_lint.knowledge.rows import Range, read_rows
+from trl_lint.knowledge.rows import Range, Ranges, read_rows
 from trl_lint.records import NamedTuple
 
 
@@ -121,3 +122,23 @@ def field_read_by(trainer: str, version: str) -> str:
 def fields_read() -> tuple[Read, ...]:
     """Every row. Raises KnowledgeError if the table is malformed."""
     return read_rows("semantics/read_fields.toml", _Reads, "trl").read
+
+
+class Lifetime(NamedTuple):
+    """Fields that are read for the last time at a `moment` of some classes; the head of the table has the words."""
+
+    moment: Literal["arguments", "trainer", "training"]
+    classes: tuple[str, ...]
+    releases: Ranges
+    fields: frozenset[str]
+    effect: str
+
+
+class _Lifetimes(NamedTuple):
+    lifetime: tuple[Lifetime, ...]
+
+
+@cache
+def lifetimes() -> tuple[Lifetime, ...]:
+    """Every row. Raises KnowledgeError if the table is malformed."""
+    return read_rows("semantics/lifetimes.toml", _Lifetimes).lifetime
