@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import json
 import lzma
 import os
@@ -16,7 +17,7 @@ import pytest
 from documents import ROOT, tool_folder
 from test_wheel_size import MOST
 
-from trl_lint.knowledge import COMPRESSED, COMPRESSED_PACKS, PACKED, uncommented, unpacked
+from trl_lint.knowledge import COMPRESSED, PACKED, pack_of, uncommented, unpacked
 
 LEFT_OUT = (
     "trl_lint/knowledge/refresh", "trl_lint/knowledge/tables.py", "trl_lint/knowledge/condition_tables.py",
@@ -52,7 +53,7 @@ def checkout_files(*folders: str) -> set[str]:
 
 
 def pack_name(name: str) -> str:
-    return f"rules/{name}.txt.xz" if name in COMPRESSED_PACKS else f"rules/{name}.txt"
+    return f"rules/{pack_of(str(ROOT / 'rules' / name))[0]}"
 
 
 def test_wheel_holds_the_package_and_the_rules_and_nothing_else(wheel: Path):
@@ -68,7 +69,8 @@ def test_wheel_holds_every_packed_text_but_for_comments_of_tables(wheel: Path):
     archive = zipfile.ZipFile(wheel)
     for name in PACKED:
         data = archive.read(f"trl_lint/{pack_name(name)}")
-        texts = unpacked((lzma.decompress(data) if name in COMPRESSED_PACKS else data).decode())
+        unpack = {".xz": lzma.decompress, ".bz2": bz2.decompress}.get(Path(pack_name(name)).suffix, bytes)
+        texts = unpacked(unpack(data).decode())
         held = {path.name: path.read_bytes().decode() for path in (ROOT / "rules" / name).iterdir()}
         assert texts == {file: uncommented(text) if file.endswith(".toml") else text for file, text in held.items()}
 

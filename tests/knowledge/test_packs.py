@@ -60,7 +60,7 @@ def test_a_compressed_pack_is_read_as_it_was(folder: Path):
     (texts / "a.toml").unlink()
     texts.rmdir()
     (folder.parent / name).write_bytes(data)
-    assert name == "symptoms.txt.xz" and knowledge.text_names("symptoms") == ["a.toml"]
+    assert name == "symptoms.txt.bz2" and knowledge.text_names("symptoms") == ["a.toml"]
     assert knowledge.read_text("symptoms/a.toml") == "[[symptom]]\n\nid = 'ü'\n"
 
 
