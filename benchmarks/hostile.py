@@ -55,7 +55,8 @@ def measure(one: Kind) -> Toll:
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     report = _report(cost.output)
-    notes = tuple(sorted({notice["message"] for notice in report["notices"]}))
+    left = report["coverage"]["entry_points"]
+    notes = tuple(sorted({one["message"] for one in report["notices"]} | {f"{x['name']}: {x['reason']}" for x in left}))
     is_stopped = cost.status is None
     broken = cost.status not in (0, 1, None) or any(found["code"] == "TRL003" for found in report["findings"])
     found = any(found["path"] == one.canary and found["code"] in _TELLING for found in report["findings"])
@@ -75,7 +76,7 @@ def _report(output: bytes) -> dict[str, Any]:
     try:
         report: dict[str, Any] = json.loads(output)
     except ValueError:
-        return {"findings": [], "notices": []}
+        return {"findings": [], "notices": [], "coverage": {"entry_points": []}}
     return report
 
 

@@ -191,6 +191,16 @@ def test_argument_objects(empty: Shell, code: str, expected: list[str | None]) -
     assert reasons(empty, "object") == expected
 
 
+@pytest.mark.parametrize("call", ["GRPOConfig", "SFTConfig", "DPOTrainer", "ModelConfig"])
+@pytest.mark.parametrize("transformers", ["4.49.0", "4.0.0", "3.5.1"])
+def test_a_base_class_of_a_release_that_is_not_recorded(empty: Shell, transformers: str, call: str) -> None:
+    pins = f"trl==0.15.2\ntransformers=={transformers}\n"
+    lay_out(empty.folder, {"requirements.txt": pins, "train.py": f"from trl import {call}\n{call}(beta=1)\n"})
+    is_derived = call in ("GRPOConfig", "SFTConfig")
+    expected = "release is not known" if is_derived and transformers != "4.49.0" else None
+    assert reasons(empty, "object") == [expected]
+
+
 @pytest.mark.parametrize(
     ("name", "text", "command", "expected"),
     [

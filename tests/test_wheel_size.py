@@ -12,7 +12,7 @@ _LEFT_OUT = (
     "trl_lint/knowledge/condition_tables.py", "trl_lint/editors/vscode/", *_NOT_ALONE,
 )  # fmt: skip
 _OF_A_FILE = 76 + 60  # bytes: the headers of a file in a zip archive, and its line in RECORD, which are hashes
-MOST = 2_230_000  # bytes, of the wheel that is built as well (`test_wheel`)
+MOST = 2_400_000  # bytes, of the wheel that is built as well (`test_wheel`); a bound to notice a file that slipped in
 
 
 def test_the_wheel_stays_small():

@@ -291,6 +291,8 @@ ROWS = [
     ([FIRST, "pip install transformers"], "pin 0.15.2", "pin 4.48.0"),
     ([FIRST, "pip install -U transformers"], "pin 0.15.2", NEW),
     ([FIRST, "pip install --upgrade 'transformers<5'"], "pin 0.15.2", "pin 0.1..4.57.6"),
+    ([FIRST, *["pip install -U 'transformers>=4.49,<5'", "pip install 'transformers<4.51'"] * 2], "pin 0.15.2",
+     "pin 4.49.0..4.50.3"),
     ([FIRST, "pip install -U peft"], "pin 0.15.2", "pin 4.48.0"),
     ([FIRST, "pip install -qU trl"], f"assumed {TRL}", NEW),
     ([FIRST, "pip install -U --upgrade-strategy eager peft"], "pin 0.15.2", NEW),

@@ -84,11 +84,14 @@ def recipe_launches(document: Document, project: Project) -> list[Launch]:
 
 def naming_launches(document: Document, project: Project) -> list[Launch]:
     """The commands that name a document among their arguments, those shown in documentation too."""
-    by_name = _launches_by_name(project)
-    named = by_name.get(os.path.basename(document.path), {})
-    return [
-        launch for launch, texts in named.items() if any(_is_file(text, document, launch, project) for text in texts)
-    ]
+    return list(_naming(document.path, project))
+
+
+@per_project
+def _naming(path: str, project: Project) -> tuple[Launch, ...]:
+    named = _launches_by_name(project).get(os.path.basename(path), {})
+    found = (one for one, texts in named.items() if any(_is_file(text, path, one, project) for text in texts))
+    return tuple(found)
 
 
 @per_project
@@ -104,12 +107,12 @@ def _launches_by_name(project: Project) -> dict[str, dict[Launch, list[str]]]:
     return table
 
 
-def _is_file(text: str, document: Document, launch: Launch, project: Project) -> bool:
-    """Whether a path in a command is the document: from the project's root, the command's file or its script."""
+def _is_file(text: str, path: str, launch: Launch, project: Project) -> bool:
+    """Whether a path in a command is the file: from the project's root, the command's file or its script."""
     bases = [project.root, os.path.dirname(launch.source.path)]
     if launch.script_path:
         bases.append(os.path.dirname(launch.script_path))
-    return any(os.path.normpath(os.path.join(base, text)) == document.path for base in bases)
+    return any(os.path.normpath(os.path.join(base, text)) == path for base in bases)
 
 
 def accelerate_launches(document: Document, project: Project) -> list[Launch]:

@@ -141,7 +141,7 @@ def _together(name: str, first: list[str], second: list[str]) -> list[str]:
             _MOST_ALTERNATIVES, f"commands leave more than {{}} alternatives of {name}; others were not followed"
         )
     pairs = islice(((one, other) for one in first for other in second), _MOST_ALTERNATIVES)
-    joined = dict.fromkeys(one if one == other else f"{one},{other}" for one, other in pairs)
+    joined = dict.fromkeys(",".join(dict.fromkeys(f"{one},{other}".split(","))) for one, other in pairs)
     return [specifier for specifier in joined if allowed_by(name, specifier)]
 
 

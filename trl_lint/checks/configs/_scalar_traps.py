@@ -9,6 +9,7 @@ from trl_lint.checks._runs import recipe_launches
 from trl_lint.finding import SEVERITIES, Location, Severity
 from trl_lint.grading import milder
 from trl_lint.knowledge.loaders import STOPS, Loader, as_filled, as_read, loaders
+from trl_lint.memos import per_project
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.records import NamedTuple
@@ -100,12 +101,18 @@ class Harm(NamedTuple):
 
 def harm_of(trap: RecipeTrap, document: Document, project: Project, highest: Severity) -> Harm | None:
     """The worst that a trap does in the runs that load a document, and in none of them where it is in no run."""
+    ways = _ways(document, project)
+    harms = [harm for way in ways if (harm := _harm(trap, way, document, project, highest)) is not None]
+    return max(harms, key=lambda one: SEVERITIES.index(one.severity)) if harms else None
+
+
+@per_project
+def _ways(document: Document, project: Project) -> tuple[tuple[Loader, ...], ...]:
+    """The loaders of a document, one entry for each way in which runs load it; of no run where none does."""
     from trl_lint.run.loaders import loader_of
 
     runs = [run_of(launch, project) for launch in recipe_launches(document, project)]
-    ways = list(dict.fromkeys(loader_of(document, project, run) for run in runs)) or [loader_of(document, project)]
-    harms = [harm for way in ways if (harm := _harm(trap, way, document, project, highest)) is not None]
-    return max(harms, key=lambda one: SEVERITIES.index(one.severity)) if harms else None
+    return tuple(dict.fromkeys(loader_of(document, project, run) for run in runs)) or (loader_of(document, project),)
 
 
 def _harm(

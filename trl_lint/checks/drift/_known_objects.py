@@ -73,8 +73,11 @@ def _knows_call(call: ast.Call, callee: Callee, module: PythonModule, project: P
         known.remembered(("TRL301", callee.dotted, MADE_UP), lambda: lack(callee.dotted, MADE_UP, known, "warning"))
         is None
     ):
-        found = signature_of(callee.dotted, known.newest(points_of_parameter(callee.dotted, MADE_UP)))
-        return None if found is not None and found.open else NO_RELEASE
+        points = points_of_parameter(callee.dotted, MADE_UP)
+        found = signature_of(callee.dotted, known.newest(points))
+        # A class takes what its bases take, and of a base in a release that is not recorded nobody knows that.
+        is_open = found is not None and found.open and all(package in known for package in points)
+        return None if is_open else NO_RELEASE
     if is_shadowed(known[callee.package], module.path, project, callee.name, MADE_UP):
         return COPY
     if is_guarded(module, call, is_narrowed=True):

@@ -19,6 +19,7 @@ from trl_lint.knowledge.api import resolve
 from trl_lint.knowledge.commands import has_command, unknown_name
 from trl_lint.knowledge.histories import block
 from trl_lint.knowledge.presence import points_of_parameter
+from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT
 from trl_lint.paths import DOCUMENTS, MARKDOWN
 from trl_lint.project import Project
@@ -254,6 +255,7 @@ def parsers_of_launch(launch: Launch, project: Project) -> list[ScriptParser]:
     return [] if None in found else [parser for parser in found if parser is not None]
 
 
+@per_project
 def parsers_of_document(document: Document, project: Project) -> tuple[list[ScriptParser], bool]:
     """The parsers that may read a recipe, and whether a command says so; none if one of them is not understood.
 
