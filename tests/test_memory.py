@@ -54,10 +54,10 @@ def test_what_refers_to_itself_is_seen():
     assert left["Module"] == 1
 
 
-@pytest.mark.parametrize("step", [80, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("step", [200, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("most", [100, 3])  # the second drops nearly every module while the run goes on
 def test_no_tree_outlives_its_run(most: int, step: int, monkeypatch: pytest.MonkeyPatch):
-    """Every 80th fixture, each time others, or all."""
+    """Every 200th fixture, each time others, or all."""
     monkeypatch.setattr(readings, "_MOST_MODULES", most)
     folders = list(map(str, sorted(FIXTURES.glob("TRL*/*/"))[most % step :: step]))
     with unreachable() as left:

@@ -30,7 +30,7 @@ def test_no_rule_about_python_is_left_out():
     assert torture.every_rule_is_active(Triage(all_rules()), b"") == rules and len(rules) > 15
 
 
-@pytest.mark.parametrize("files", [8, pytest.param(60, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("files", [4, pytest.param(60, marks=pytest.mark.slow)])
 def test_broken_fixtures_break_nothing(files: int):
     toll = torture.summed(torture.break_fixtures(files, seed=2026))
     assert toll.files == files and toll.failures == []

@@ -92,7 +92,7 @@ FOLDERS = [pytest.param(str(FIXTURES / name), 1, marks=pytest.mark.slow, id=name
     ("path", "step"),
     [
         pytest.param(str(FIXTURES / "demo"), 1, id="demo"),
-        pytest.param(str(FIXTURES), 60, id="every 60th fixture"),
+        pytest.param(str(FIXTURES), 200, id="every 200th fixture"),
         *FOLDERS,
     ],
 )

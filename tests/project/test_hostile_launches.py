@@ -44,8 +44,8 @@ SCRIPTS = {
     "nested_conditions": "if true; then\n" * 2_000 + "python t.py\n" + "fi\n" * 2_000,
     "nested_defaults": "python " + "${A:-" * 5_000 + "x" + "}" * 5_000 + "\n",
     "nested_heredocs": "".join(f"bash <<E{i}\n" for i in range(200)) + "python t.py\n",
-    "array": "A=(" + " ".join(f"--k{i} v{i}" for i in range(10_000)) + ')\npython train.py "${A[@]}"\n',
-    "growing_array": "A=()\n" + "".join(f"A+=(--k{i} v{i})\n" for i in range(10_000)) + 'python t.py "${A[@]}"\n',
+    "array": "A=(" + " ".join(f"--k{i} v{i}" for i in range(3_000)) + ')\npython train.py "${A[@]}"\n',
+    "growing_array": "A=()\n" + "".join(f"A+=(--k{i} v{i})\n" for i in range(3_000)) + 'python t.py "${A[@]}"\n',
     "wide_unknown_variable": 'A="' + "--k v " * 1_500 + ' $Q"\n' + "python t.py $A\n" * 300,
     "continued": "python train.py" + " \\\n  --a 1" * 10_000 + "\n",
     "cut_again_and_again": "python train.py \\ \n --a 1 \\ \n" * 1_000,
@@ -62,9 +62,9 @@ SCRIPTS = {
 }  # fmt: skip
 OTHERS = {
     "Makefile": "all:\n\t" + LONG + "\n\tpython t.py" + " \\\n\t\t# c" * 5_000 + "\n",
-    "Dockerfile": "FROM x\nENV A=1\nRUN " + LONG + "\nRUN python t.py" + " \\\n  # c" * 5_000 + "\n",
-    "README.md": "```bash\n" + LONG + "\npython t.py" + " \\\n  # c" * 5_000 + "\n```\n",
-    "train.py": '"""x\n\npython t.py' + " \\\n  # c" * 5_000 + '\n"""\n',
+    "Dockerfile": "FROM x\nENV A=1\nRUN " + LONG + "\nRUN python t.py" + " \\\n  # c" * 2_000 + "\n",
+    "README.md": "```bash\n" + LONG + "\npython t.py" + " \\\n  # c" * 2_000 + "\n```\n",
+    "train.py": '"""x\n\npython t.py' + " \\\n  # c" * 2_000 + '\n"""\n',
 }
 
 
