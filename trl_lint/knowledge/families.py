@@ -409,6 +409,32 @@ class Handed(NamedTuple):
     left: frozenset[str] = frozenset()
 
 
+class Rewards(NamedTuple):
+    """How some releases of `package` take the reward functions of a project.
+
+    `options`: what names them. `form`: "file": a Python file, whose `function` is called; "dotted": `module.function`;
+    "registered": a name under which a file of the option `plugins` puts a class into the dict `registry`.
+    `by_position`, `by_name`: what is passed; `least`: how many parameters there must be. `gives`: a "dict" alone, or a
+    "number" that may be in one, with this `key`. `known`: names that the releases register themselves. `when`: options
+    that, where a release has them, have one of these values.
+    """
+
+    package: str
+    releases: str
+    options: tuple[str, ...]
+    form: Literal["file", "dotted", "registered"]
+    function: str = ""
+    plugins: str = ""
+    registry: str = ""
+    by_position: tuple[str, ...] = ()
+    by_name: tuple[str, ...] = ()
+    least: int = 0
+    gives: Literal["", "dict", "number"] = ""
+    key: str = ""
+    known: frozenset[str] = frozenset()
+    when: Mapping[str, tuple[Value, ...]] = {}
+
+
 class Family(NamedTuple):
     """A framework with its programs and its documents.
 
@@ -420,6 +446,7 @@ class Family(NamedTuple):
     `method`         what its flags say of the kind of training, where no recipe has them
     `adds_flags`     its functions that give a parser of argparse more flags, and which, in any release
     `handed`         the class of TRL that it fills
+    `rewards`        how its releases take reward functions of a project
     """
 
     evidence: tuple[str, ...]
@@ -434,6 +461,7 @@ class Family(NamedTuple):
     method: Method | None = None
     adds_flags: Mapping[str, tuple[str, ...]] = {}
     handed: Handed | None = None
+    rewards: tuple[Rewards, ...] = ()
 
     def fault(self) -> str:
         """What is wrong with the file of a family, "" if nothing is."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from contextlib import suppress
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
@@ -15,10 +16,13 @@ from trl_lint.knowledge.signatures import Parameter
 from trl_lint.knowledge.trainer_arguments import positions_of
 from trl_lint.memos import per_module
 from trl_lint.missing import ABSENT, Missing
+from trl_lint.project import Project
+from trl_lint.project.modules import known_file
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument
 from trl_lint.run.effective import Setting, as_bool, as_number, of_default, without_reason
 from trl_lint.run.readers.classes import default_text
+from trl_lint.sources import SourceError
 from trl_lint.sources.nodes import Mapping, Scalar, Sequence
 
 if TYPE_CHECKING:
@@ -235,9 +239,9 @@ class RunWorld:
         return UNKNOWN
 
     def _imports(self, package: str) -> bool:
-        """Whether the script certainly imports a package: at its top, where nothing catches an error."""
+        """Whether the script certainly imports a package: at its top, or at that of a module of the project there."""
         script = self.run.script
-        return script is not None and package in _imported_at_top(script.module)
+        return script is not None and imports_at_top(script.module, package, self.run.project)
 
     def _stage(self) -> object:
         """The stage of ZeRO, as the DeepSpeed or accelerate config of the run says."""
@@ -256,6 +260,28 @@ def all_that_differs(config: str, trainer: str, versions: dict[str, str]) -> tup
     package = trainer.partition(".")[0]
     of_trainer = (id(_signature(trainer, key)), positions_of(trainer, versions.get(package, ""))) if trainer else ()
     return id(_signature(config, key)), old_names_taken(versions.get("transformers", "")), of_trainer
+
+
+@per_module
+def imports_at_top(module: PythonModule, package: str, project: Project) -> bool:
+    """Whether a module, or one of the project that it imports, imports a package where nothing catches an error."""
+    if package in _imported_at_top(module):
+        return True
+    for node in module.tree.body:
+        for dotted in _dotted(node):
+            path = known_file(dotted, module.path, project)
+            with suppress(OSError, SourceError):
+                if path is None or path == module.path or not project.files.holds(path, package.encode()):
+                    continue
+                if package in _imported_at_top(project.module_in(path)):
+                    return True
+    return False
+
+
+def _dotted(node: ast.stmt) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name for alias in node.names]
+    return ["." * node.level + (node.module or "")] if isinstance(node, ast.ImportFrom) else []
 
 
 @per_module
