@@ -64,6 +64,30 @@ def test_a_key_is_judged_by_the_commands_that_read_the_file(commands: str, codes
     assert told(tmp_path, files, "n_shot") == codes
 
 
+@pytest.mark.parametrize("key", ["debug", "fsdp", "gptq_groupsize", "no_such_key"])
+@pytest.mark.parametrize("value", ["", " ", " null", " ~", "  # not used", " Null", "\r"])
+def test_an_ignored_key_without_a_value_leaves_nothing_out(key: str, value: str, tmp_path: Path):
+    files = {"c.yml": f"{AXOLOTL}{key}:{value}\nseed: 1\n", "requirements.txt": "axolotl==0.21.0\n"}
+    assert told(tmp_path, files, key) == []
+
+
+@pytest.mark.parametrize("value", ["false", "0", '""', "[]", "{}", "no", "[full_shard]", "{a: 1}", "none", "\n  a: 1"])
+def test_an_ignored_key_with_one_is_told(value: str, tmp_path: Path):
+    files = {"c.yml": f"{AXOLOTL}gptq_groupsize: {value}\nseed: 1\n", "requirements.txt": "axolotl==0.21.0\n"}
+    assert told(tmp_path, files, "gptq_groupsize") == ["TRL401"]
+
+
+@pytest.mark.parametrize("value", ["", " null", " 1"])
+def test_a_key_that_stops_the_command_does_so_without_a_value(value: str, tmp_path: Path):
+    run = "llamafactory-cli train c.yaml\n"
+    files = {
+        "c.yaml": f"{LLAMA_FACTORY}zzz_bogus:{value}\n",
+        "requirements.txt": "llamafactory==0.9.3\n",
+        "run.sh": run,
+    }
+    assert told(tmp_path, files, "zzz_bogus") == ["TRL401"]
+
+
 SWIFT = "swift sft --model Qwen/Qwen2.5-7B --dataset a.jsonl --output_dir out"
 
 

@@ -1,4 +1,4 @@
-"""Unsloth that a helper of the project imports: its configs take what TRL's no longer do."""
+"""Unsloth that a helper or an importer of a module imports: its configs take what TRL's no longer do."""
 
 from __future__ import annotations
 
@@ -62,11 +62,49 @@ NOT_PATCHED = {
 }  # fmt: skip
 
 
-def codes(folder: Path, files: dict[str, str]) -> list[str]:
+# Programs that import `lib/trainer.py`, which makes the config and knows nothing of Unsloth.
+FIRST = "from unsloth import FastLanguageModel\n"
+AFTER = {
+    "below it": {"main.py": FIRST + "from lib.trainer import build\n"},
+    "below it, by the module": {"main.py": FIRST + "import lib.trainer\n"},
+    "below it, from the package": {"main.py": FIRST + "from lib import trainer\n"},
+    "relative": {"lib/__main__.py": FIRST + "from .trainer import build\n"},
+    "in a function": {"main.py": FIRST + "def main():\n    from lib.trainer import build\n"},
+    "in a function above it": {"main.py": "def main():\n    from lib.trainer import build\n" + FIRST + "main()\n"},
+    "both in a function": {"main.py": "def main():\n    import unsloth\n    from lib.trainer import build\n"},
+    "under a try": {"main.py": "try:\n    import unsloth\nexcept ImportError:\n    pass\nimport lib.trainer\n"},
+    "by a module between": {"main.py": FIRST + "import lib.run\n", "lib/run.py": "from .trainer import build\n"},
+    "its package": {"lib/__init__.py": "import unsloth\n", "main.py": "import lib.trainer\n"},
+    "a helper first": {"main.py": "from load import load\nimport lib.trainer\n", "load.py": TOP},
+    "a helper of a helper first": {
+        "main.py": "import a\nimport lib.trainer\n", "a.py": "import load  # unsloth\n", "load.py": TOP
+    },
+    "one program of two": {"main.py": FIRST + "import lib.trainer\n", "plain.py": "import lib.trainer\n"},
+}  # fmt: skip
+NOT_AFTER = {
+    "above it": {"main.py": "from lib.trainer import build\n" + FIRST},
+    "above it, both in a function": {"main.py": "def main():\n    import lib.trainer\n    import unsloth\n"},
+    "not imported": {"main.py": FIRST},
+    "another module": {"main.py": FIRST + "import lib.other\n", "lib/other.py": ""},
+    "a test": {"tests/test_it.py": FIRST + "import lib.trainer\n"},
+    "by nobody who knows Unsloth": {"main.py": "import lib.trainer\n", "serve.py": FIRST},
+    "the word alone": {"main.py": "# import unsloth\nimport lib.trainer\n"},
+    "a helper after it": {"main.py": "import lib.trainer\nimport load\n", "load.py": TOP},
+    "a helper with a function for it": {"main.py": "from load import other\nimport lib.trainer\n", "load.py": LAZY},
+    "an own module of that name": {"unsloth.py": "x = 1\n", "main.py": "import unsloth\nimport lib.trainer\n"},
+    "does not parse": {"main.py": FIRST + "def (:\nimport lib.trainer\n"},
+}  # fmt: skip
+
+
+def written(folder: Path, files: dict[str, str]):
     for name, text in files.items():
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+
+
+def codes(folder: Path, files: dict[str, str]) -> list[str]:
+    written(folder, files)
     report = check([str(folder / "train.py")], Settings(str(folder)))
     return [finding.code for finding in report.findings if finding.code == "TRL301"]
 
@@ -83,6 +121,38 @@ def test_a_helper_patches(tmp_path: Path, case: str):
 @pytest.mark.parametrize("case", NOT_PATCHED)
 def test_a_helper_that_does_not_patch(tmp_path: Path, case: str):
     assert codes(tmp_path, project(*NOT_PATCHED[case])) == ["TRL301"]
+
+
+def arguments_in_lib(folder: Path, files: dict[str, str]) -> list[str]:
+    made = "def build():\n    return SFTConfig(output_dir='o', max_seq_length=8)\n"
+    given = {"requirements.txt": "trl==1.0.0\n", "lib/__init__.py": "", **files}
+    written(folder, {**given, "lib/trainer.py": "from trl import SFTConfig\n" + made})
+    report = check([str(folder)], Settings(str(folder)))
+    return [finding.code for finding in report.findings if finding.code in ("TRL301", "TRL003")]
+
+
+@pytest.mark.parametrize("case", AFTER)
+def test_who_imports_it_patches(tmp_path: Path, case: str):
+    assert arguments_in_lib(tmp_path, AFTER[case]) == []
+
+
+@pytest.mark.parametrize("case", NOT_AFTER)
+def test_who_imports_it_does_not_patch(tmp_path: Path, case: str):
+    assert arguments_in_lib(tmp_path, NOT_AFTER[case]) == ["TRL301"]
+
+
+@pytest.mark.parametrize("made", ["TrainingArguments", "Seq2SeqTrainingArguments", "Own"])
+def test_the_arguments_of_transformers_stay_as_they_are(tmp_path: Path, made: str):
+    own = "class Own(TrainingArguments):\n    pass\n"
+    text = f"{FIRST}from transformers import Seq2SeqTrainingArguments, TrainingArguments\n{own}"
+    written(tmp_path, {"requirements.txt": "transformers==5.0.0\n"})
+    assert codes(tmp_path, {"train.py": text + f"{made}(output_dir='o', evaluation_strategy='no')\n"}) == ["TRL301"]
+
+
+@pytest.mark.parametrize("made", ["SFTConfig", "DPOConfig", "GRPOConfig", "KTOConfig", "RewardConfig"])
+def test_the_configs_of_trl_do_not(tmp_path: Path, made: str):
+    text = f"{FIRST}from trl import {made}\n{made}(output_dir='o', evaluation_strategy='no')\n"
+    assert codes(tmp_path, {"requirements.txt": "trl==1.0.0\ntransformers==5.0.0\n", "train.py": text}) == []
 
 
 def test_a_helper_of_many_files_is_followed_in_little_time(tmp_path: Path):

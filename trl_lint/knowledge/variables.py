@@ -6,6 +6,7 @@ stopped reading; `knowledge/refresher` writes them.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from typing import Literal
 
@@ -33,11 +34,24 @@ class Variable(NamedTuple):
     when: tuple[tuple[str, ...], ...] = ()
     rename: str = ""
     rename_safety: Literal["safe", "unsafe"] = "safe"
+    others: tuple[str, ...] = ()
+    overruled: str = ""
     is_listed: bool = False  # in a `.txt` file: nothing but the release that stopped reading it is known
 
     def fits(self, value: str) -> bool:
         """Whether the entry is about this value of the variable."""
         return self.contains in value and (not self.values or value in self.values)
+
+    def effect_beside(self, value: str, others: Mapping[str, str | None]) -> str | None:
+        """What becomes of the variable with this value beside others; None where one of them stands for it.
+
+        Another whose value nobody can tell (None) may; one that is empty is not set.
+        """
+        told = next((name for name in self.others if others.get(name, "") != ""), None)
+        if told is None:
+            return self.effect
+        other = (others[told] or value).rstrip("/")
+        return None if f"{value.rstrip('/')}/".startswith(f"{other}/") else self.overruled.format(told)
 
 
 class Spelling(NamedTuple):

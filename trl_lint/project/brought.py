@@ -1,4 +1,4 @@
-"""Packages that a script imports by way of other modules of the project, and that may change what it imports itself."""
+"""Packages that other modules of the project import for a script, and that may change what it imports itself."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from trl_lint import budget
-from trl_lint.memos import per_module, per_project
+from trl_lint.memos import per_module, per_project, read_per_project
 from trl_lint.project import Project
-from trl_lint.project.modules import known_file
+from trl_lint.project.callers import files_calling, python_files
+from trl_lint.project.modules import is_of_project, known_file
+from trl_lint.project.reached import name_of
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import PythonModule
 from trl_lint.sources import SourceError
@@ -26,6 +28,75 @@ def brings(package: str, module: PythonModule, project: Project) -> bool:
     """
     imports = _imports(module, module.imports, project)
     return any(_is_brought(package, path, names, _STEPS, project) for path, names in imports)
+
+
+def is_imported_after_unsloth(path: str, project: Project) -> bool:
+    """Whether a module of the project, no test, imports this file after Unsloth, or imports what imports it then."""
+    return path in _imported_after_unsloth(project)
+
+
+@read_per_project
+def _imported_after_unsloth(project: Project) -> frozenset[str]:
+    """The files that some module of the project imports after Unsloth, and all that these import."""
+    waiting = list(_taken_after("unsloth", project))
+    found: set[str] = set()
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found.add(path)
+            with suppress(OSError, SourceError):
+                module = project.module_in(path)
+                waiting += (other for other, _ in _imports(module, module.imports, project))
+    return frozenset(found)
+
+
+def _taken_after(package: str, project: Project) -> Iterator[str]:
+    """The files that modules import below the statement by which they, or a module of the project, import the package.
+
+    Of a folder whose `__init__.py` imports the package all that is in it.
+    """
+    waiting = asked = (
+        set()
+        if is_of_project(package, os.path.join(project.root, "_.py"), project)
+        else set(files_calling(package, project))
+    )
+    for _ in range(_STEPS):
+        stems = {name_of(path).encode(errors="replace") for path in waiting}
+        waiting = {path for path in python_files(project) if stems and _names_any(path, stems, project)} - asked
+        asked = asked | waiting
+    for path in sorted(asked):
+        with suppress(OSError, SourceError):
+            module = project.module_in(path)
+            first = next((one for one in _in_order(module) if _imports_it(package, one, module, project)), None)
+            if first is None:
+                continue
+            at_once = _definition(first, module) is None
+            later = [
+                one
+                for one in module.imports
+                if one.lineno > first.lineno or (at_once and _definition(one, module) is not None)
+            ]
+            yield from (other for other, _ in _imports(module, later, project))
+            if at_once and os.path.basename(path) == "__init__.py":
+                folder = os.path.join(os.path.dirname(path), "")
+                yield from (other for other in python_files(project) if other.startswith(folder) and other != path)
+
+
+def _names_any(path: str, words: set[bytes], project: Project) -> bool:
+    with suppress(OSError, SourceError):
+        return project.files.holds(path, *sorted(words))
+    return False
+
+
+def _in_order(module: PythonModule) -> list[ast.Import | ast.ImportFrom]:
+    """The imports of a module in the order of its lines, those of its functions last."""
+    return sorted(module.imports, key=lambda one: (_definition(one, module) is not None, one.lineno))
+
+
+def _imports_it(package: str, one: ast.Import | ast.ImportFrom, module: PythonModule, project: Project) -> bool:
+    if package in _packages(one):
+        return True
+    return any(_is_brought(package, path, names, _STEPS, project) for path, names in _imports(module, [one], project))
 
 
 def _imports(

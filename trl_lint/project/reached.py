@@ -64,7 +64,7 @@ _INERT = frozenset(
 def is_unreached(module: PythonModule, project: Project) -> bool:
     """Whether a module of the project only defines things, and nothing that runs imports or names it."""
     path = module.path
-    name = _name_of(path)
+    name = name_of(path)
     if not name.isidentifier() or name in _LOADED or is_test_file(path) or not _is_whole(project):
         return False
     if _is_installed(path, project):
@@ -110,7 +110,7 @@ def _last(node: ast.expr) -> str:
     return key_of(node.func if isinstance(node, ast.Call) else node).rpartition(".")[2]
 
 
-def _name_of(path: str) -> str:
+def name_of(path: str) -> str:
     """The last part of the name by which a file is imported."""
     stem = os.path.basename(path).removesuffix(".py")
     return os.path.basename(os.path.dirname(path)) if stem == "__init__" else stem
@@ -157,7 +157,7 @@ def _reach(project: Project) -> _Reach:
     others = [path for path in paths if not path.endswith(".py")]
     by_name: dict[bytes, list[str]] = {}
     for path in code:
-        by_name.setdefault(_name_of(path).encode(), []).append(path)
+        by_name.setdefault(name_of(path).encode(), []).append(path)
     mentions: dict[str, frozenset[bytes]] = {}
     waiting: list[str] = []
     size = 0
@@ -201,7 +201,7 @@ class _Use(NamedTuple):
 @per_project
 def _names(project: Project) -> frozenset[bytes]:
     """The names of all modules of a project."""
-    return frozenset(_name_of(path).encode() for path in project.paths if path.endswith(".py"))
+    return frozenset(name_of(path).encode() for path in project.paths if path.endswith(".py"))
 
 
 def _use_of(path: str, data: bytes, project: Project) -> _Use:
@@ -209,7 +209,7 @@ def _use_of(path: str, data: bytes, project: Project) -> _Use:
     is_code = path.endswith(".py")
     if is_code and _BY_UNKNOWN_NAME.search(data):
         return _Use(size, names_unknown=True)
-    is_started = not is_code or is_test_file(path) or _may_run(data) or _name_of(path) in _LOADED
+    is_started = not is_code or is_test_file(path) or _may_run(data) or name_of(path) in _LOADED
     return _Use(size, is_started, names=frozenset(_words(path, data) & _names(project)))
 
 

@@ -25,7 +25,7 @@ from trl_lint.regexes import regex
 from trl_lint.run.readers.command_words import Given, words_of
 from trl_lint.run.runs import run_of, runs_with
 from trl_lint.sources import SourceError
-from trl_lint.sources.nodes import Entry, Sequence, find, value_of
+from trl_lint.sources.nodes import Entry, Scalar, Sequence, find, value_of
 from trl_lint.sources.placeholders import is_marked
 from trl_lint.sources.requirements import package_of_url
 from trl_lint.sources.shell import Word
@@ -197,8 +197,12 @@ def lets_pass(given: Given, launch: Launch, arguments: Arguments, project: Proje
 
 def _judged(document: Document, asked: Asked, choices: Choices, level: Level) -> list[tuple[Entry, Verdict]]:
     package = asked.arguments.package
+    # Where a key is ignored, one without a value (`fsdp:` of a template) leaves nothing out.
+    is_lost = asked.arguments.surplus == "refused"
     verdicts = [
-        (entry, judge_config(choices, package, asked.is_fine(name), level)) for name, entry in entries(document.root)
+        (entry, judge_config(choices, package, asked.is_fine(name), level))
+        for name, entry in entries(document.root)
+        if is_lost or not isinstance(entry.value, Scalar) or entry.value.value is not None
     ]
     return [(entry, verdict) for entry, verdict in verdicts if verdict is not None]
 

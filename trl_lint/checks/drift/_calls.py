@@ -21,6 +21,8 @@ from trl_lint.python.module import PythonModule
 # The old names of `rules/compat/loading.toml`, which is read for files alone that have one.
 HANDED_ON = ("torch_dtype", "use_auth_token", "use_flash_attention_2")
 _REWRITTEN = ("trl", "transformers", "peft")
+# Read in unsloth 2024.8 to 2026.10.9 and in unsloth_zoo: no release puts anything in the place of these two.
+_LEFT_AS_THEY_ARE = frozenset(("transformers.TrainingArguments", "transformers.Seq2SeqTrainingArguments"))
 TRAINERS, CONFIGS = ("Trainer",), ("Config", "Arguments", "Args")
 
 
@@ -80,22 +82,21 @@ def _known_calls(module: PythonModule) -> Iterator[tuple[ast.Call, Callee]]:
         ):
             continue
         callee = callee_of(call, module)
-        if callee is not None and callee.package not in rewritten:
+        if callee is not None and (callee.package not in rewritten or callee.dotted in _LEFT_AS_THEY_ARE):
             yield call, callee
 
 
 @per_module
 def is_unsloth(module: PythonModule) -> bool:
-    """Whether Unsloth is imported, here or by a helper: its trainers and configs take keywords of older releases."""
+    """Whether Unsloth is imported, here, by a helper or by who imports this: it takes keywords of older releases."""
     packages = module.names.modules()
     project = module.project()
     if "unsloth" in packages or project is None or packages.isdisjoint(_REWRITTEN):
         return "unsloth" in packages
-    if not any(is_of_project(name, module.path, project) for name in packages):
-        return False
-    from trl_lint.project.brought import brings
+    from trl_lint.project.brought import brings, is_imported_after_unsloth
 
-    return brings("unsloth", module, project)
+    is_helped = any(is_of_project(name, module.path, project) for name in packages)
+    return (is_helped and brings("unsloth", module, project)) or is_imported_after_unsloth(module.path, project)
 
 
 def is_patched(module: PythonModule) -> bool:

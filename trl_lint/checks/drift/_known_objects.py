@@ -35,18 +35,18 @@ def known_calls(module: PythonModule, project: Project, lack: Lack) -> Iterator[
         name = key_of(call.func).rpartition(".")[2]
         if name in _PARSERS and not module.path.endswith(".ipynb") and _is_of_known(call, module):
             yield call, name, PARSER if parser_in(module.path, project) is None else Judged()
-    told = False
+    told = set()
     for call, callee in calls_of_known(module):
-        told = True
+        told.add(call)
         answer = _knows_call(call, callee, module, project, lack) if callee.name.endswith(_ENDS) else None
         if answer in (NO_RELEASE, COPY):
             answer = _of_own(call, module, project, answer)
         if answer is not None:
             yield call, callee.name, answer
-    if not told and (is_patched(module) or is_unsloth(module)):
+    if is_patched(module) or is_unsloth(module):
         for call in module.calls:
             name = key_of(call.func).rpartition(".")[2]
-            if name.endswith(_ENDS) and name not in _PARSERS and _is_of_known(call, module):
+            if call not in told and name.endswith(_ENDS) and name not in _PARSERS and _is_of_known(call, module):
                 yield call, name, REWRITTEN
 
 

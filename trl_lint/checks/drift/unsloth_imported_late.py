@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import ast
-import os
 from collections.abc import Iterator
-from contextlib import suppress
 
-from trl_lint import tracked
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding
-from trl_lint.memos import per_project
 from trl_lint.project import Project
+from trl_lint.project.brought import is_imported_after_unsloth
 from trl_lint.project.modules import is_of_project
 from trl_lint.project.stack import environment_at
 from trl_lint.python.module import PythonModule
-from trl_lint.sources import SourceError
-from trl_lint.sources.files import rarest_word, words_of
 
 # Whose presence Unsloth warns of: `critical_modules` in unsloth/__init__.py of 2025.3.1 to 2026.4.8, in _gpu_init.py of
 # 2026.6.9 to 2026.10.9; not in 2025.2.15.
@@ -33,9 +28,6 @@ _LEFT_ALONE = frozenset(
      "TrainerControl", "TrainerState", "get_scheduler", "set_seed")
 )  # fmt: skip
 
-# How a module that Unsloth is imported by says so.
-_IMPORTS = (b"import unsloth", b"from unsloth", b'"unsloth"')
-
 
 class UnslothImportedLate(Rule):
     code = "TRL309"
@@ -48,7 +40,7 @@ class UnslothImportedLate(Rule):
         late = first_late(module, project)
         if late is None or is_of_project("unsloth", module.path, project):
             return  # none, or a module of Unsloth itself
-        if may_be_imported_before(module.path, project):
+        if is_imported_after_unsloth(module.path, project):
             return
         early, own = late
         environment = environment_at(module, own, project, "unsloth")
@@ -66,41 +58,6 @@ class UnslothImportedLate(Rule):
                 severity=verdict.severity,
                 related=(module.location(early, f"{package} is imported here"), *verdict.related),
             )
-
-
-def may_be_imported_before(path: str, project: Project) -> bool:
-    """Whether a module beside this one, or in a folder above, imports Unsloth and may import this one."""
-    stem, suffix = os.path.splitext(os.path.basename(path))
-    if suffix != ".py":
-        return False
-    words = (rarest_word(stem.encode(errors="replace")), b"")
-    folder = os.path.dirname(path)
-    while folder.startswith(project.root):
-        importers = _importers(folder, project)
-        if any(other != path for word in words for other in importers.get(word, ())):
-            return True
-        if folder == os.path.dirname(folder):
-            break
-        folder = os.path.dirname(folder)
-    return False
-
-
-@per_project
-def _importers(folder: str, project: Project) -> dict[bytes, list[str]]:
-    """The modules in a folder that import Unsloth, or call it by its name, by their words; a package's own under "".
-
-    A package imports what is in it whether or not it names it.
-    """
-    found: dict[bytes, list[str]] = {}
-    with suppress(OSError):
-        for name in tracked.names(folder):
-            with suppress(OSError, SourceError):
-                other = os.path.join(folder, name)
-                if name.endswith(".py") and project.files.holds(other, *_IMPORTS):
-                    words = (b"",) if name == "__init__.py" else words_of(project.files.read(other))
-                    for word in words:
-                        found.setdefault(word, []).append(other)
-    return found
 
 
 def first_late(module: PythonModule, project: Project) -> tuple[ast.stmt, ast.stmt] | None:

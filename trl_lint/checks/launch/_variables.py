@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Iterator
+from collections.abc import Mapping as Values
 
 from trl_lint.finding import Edit, Location
 from trl_lint.project.documents import Document
@@ -20,14 +21,15 @@ from trl_lint.sources.shell import Word
 class Setting(NamedTuple):
     """`name=value`, where it stands.
 
-    `value` is None where nobody can tell. `beside` are the other variables that are set for the same program;
+    `value` is None where nobody can tell. `beside` are the variables that are set for the same program, by name, and in
+    Python, as empty, the names that stand in the file;
     `rename` gives the edit for another name, None where the name is used elsewhere too or is not written there.
     """
 
     name: str
     value: str | None
     location: Location
-    beside: Container[str]
+    beside: Values[str, str | None]
     rename: Callable[[str], Edit] | None
 
 
@@ -35,13 +37,16 @@ def launch_settings(launch: Launch) -> Iterator[Setting]:
     """The variables that a command certainly gets, and which the text of its file sets."""
     from trl_lint.knowledge.variables import is_known
 
-    for name in launch.env.names():
-        word = launch.env.get(name) if is_known(name) else None
+    known = [name for name in launch.env.names() if is_known(name)]
+    words = {name: launch.env.get(name) for name in launch.env.names()} if known else {}
+    beside = {name: word.text for name, word in words.items() if word is not None}
+    for name in known:
+        word = words[name]
         if word is not None and word.text is not None:
-            yield _of_word(name, word, launch.source, launch.env)
+            yield _of_word(name, word, launch.source, beside)
 
 
-def _of_word(name: str, word: Word, source: Source, beside: Container[str]) -> Setting:
+def _of_word(name: str, word: Word, source: Source, beside: Values[str, str | None]) -> Setting:
     start = word.start - len(name) - 1
     text = source.text
     is_written = start >= 0 and text[start : word.start] == f"{name}="
@@ -65,21 +70,29 @@ def dockerfile_settings(source: Source) -> Iterator[Setting]:
     """The variables of the ENV instructions of a Dockerfile."""
     from trl_lint.sources.dockerfile import environment_variables
 
-    for name, word in environment_variables(source):
-        yield _of_word(name, word, source, frozenset())
+    found = list(environment_variables(source))
+    beside = {name: word.text for name, word in found}
+    for name, word in found:
+        yield _of_word(name, word, source, beside)
 
 
 def recipe_settings(document: Document) -> Iterator[Setting]:
     """The variables that the command line of TRL sets for a recipe: its `env:`."""
     table = find(document.root, document.definition.holds.environment)
-    for entry in table.entries if isinstance(table, Mapping) else ():
-        if not isinstance(entry.key.value, str) or not isinstance(entry.value, Scalar):
+    entries = [one for one in table.entries if isinstance(one.value, Scalar)] if isinstance(table, Mapping) else []
+    # TRL puts `str(value)` into the environment.
+    beside = {
+        entry.key.value: None if entry.value.value is None else str(entry.value.value)
+        for entry in entries
+        if isinstance(entry.key.value, str) and isinstance(entry.value, Scalar)
+    }
+    for entry in entries:
+        if not isinstance(entry.key.value, str):
             continue
-        # TRL puts `str(value)` into the environment.
-        value = None if entry.value.value is None else str(entry.value.value)
+        value = beside[entry.key.value]
         place = document.source.location(entry.key.start, entry.value.end)
         rename = None if entry.key.quoted else _renaming(document.source, entry.key.start, entry.key.end)
-        yield Setting(entry.key.value, value, place, frozenset(), rename)
+        yield Setting(entry.key.value, value, place, beside, rename)
 
 
 def python_settings(module: PythonModule) -> Iterator[Setting]:
@@ -92,10 +105,13 @@ def python_settings(module: PythonModule) -> Iterator[Setting]:
     for constant in module.of(ast.Constant):
         if isinstance(constant.value, str):
             uses[constant.value] = uses.get(constant.value, 0) + 1
-    for node, key, value in _all_assigned(module):
+    assigned = [(node, key, module.value(value)) for node, key, value in _all_assigned(module)]
+    beside = dict.fromkeys(uses, "") | {
+        key.value: found if isinstance(found, str) else None for _, key, found in assigned if isinstance(key.value, str)
+    }
+    for node, key, found in assigned:
         if not isinstance(key.value, str) or is_guarded(module, node):
             continue
-        found = module.value(value)
         start, end = module.span(key)
         quote = module.source.text[start]
         plain = module.source.text[start:end] == f"{quote}{key.value}{quote}" and uses[key.value] == 1
@@ -103,7 +119,7 @@ def python_settings(module: PythonModule) -> Iterator[Setting]:
             key.value,
             found if isinstance(found, str) else None,
             module.location(node),
-            frozenset(uses),
+            beside,
             _renaming(module.source, start + 1, end - 1) if plain else None,
         )
 

@@ -102,7 +102,8 @@ class StaleEnvironmentVariable(Rule):
         for entry in entries(setting.name):
             if setting.value is None or not entry.fits(setting.value) or entry.rename in setting.beside:
                 continue
-            if entry.is_listed and is_own(setting.name):
+            effect = entry.effect_beside(setting.value, setting.beside)
+            if effect is None or (entry.is_listed and is_own(setting.name)):
                 continue
             if entry.when and not any(all(map(has_argument, group)) for group in entry.when):
                 continue
@@ -120,7 +121,7 @@ class StaleEnvironmentVariable(Rule):
                 continue
             return self.finding(
                 setting.location,
-                f"`{setting.name}` {entry.effect}; {entry.instead} ({verdict.scope})",
+                f"`{setting.name}` {effect}; {entry.instead} ({verdict.scope})",
                 severity=verdict.severity,
                 related=verdict.related,
                 fix=edit_name(setting, entry),
