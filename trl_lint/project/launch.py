@@ -153,12 +153,16 @@ class Launch:
     @property
     def is_mild(self) -> bool:
         """Whether what is found in it weighs less: it is only shown, or run in what may be another checkout."""
-        if self.script is not None and self.script.text is None:
-            return True  # in a folder that nobody knows
+        is_in_unknown_folder = self.script is not None and self.script.text is None
+        return is_in_unknown_folder or self.is_documentation or self.is_elsewhere
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether it is run in a folder that is named and is not one of the project."""
         directory = self.command.directory or ""
         if self.source.language == "dockerfile" or not directory.startswith("/"):
-            return self.is_documentation
-        return self.is_documentation or not inside_project(f"{directory}/.here", self.source.path)
+            return False
+        return not inside_project(f"{directory}/.here", self.source.path)
 
     def files_named(self, name: str) -> list[str]:
         """The absolute paths of the existing files that a name written in this command may mean."""

@@ -28,6 +28,14 @@ def is_shadowed(chosen: Choice, path: str, project: Project, defined: str, param
 
 
 @per_project
+def copies_of_module(dotted: str, project: Project) -> tuple[str, ...]:
+    """The files of a module in the copies of its package that the project has, in whatever folders they lie."""
+    tracked.note_name(dotted.replace(".", "/"))
+    end = os.sep + os.path.join(*dotted.split(".")) + ".py"
+    return tuple(path for path in project.paths if path.endswith(end))
+
+
+@per_project
 def _has(folder: str, defined: str, parameter: str, project: Project) -> bool:
     texts = _texts(folder, project)
     if not parameter and any(_is_of_module(path, folder, defined) for path, _ in texts):

@@ -2,7 +2,8 @@
 
 Understood are defaults lists with `_self_`, configs, `group: choice`, `group@package: choice`, `optional`, `override`,
 interpolated choices, the `# @package` header and a `hydra.searchpath` into the project. What is not understood, or lies
-outside the project, leaves the configuration unknown (None): structured configs, plugins, `???` choices.
+outside the project, leaves the configuration unknown (None): structured configs, plugins, `???` choices. A choice that
+is not there leaves the package unknown that it goes to.
 Read in hydra/_internal/defaults_list.py and config_loader_impl.py of 1.3.2.
 """
 
@@ -22,7 +23,7 @@ from trl_lint.missing import UNKNOWN
 from trl_lint.project import Project
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-from trl_lint.run.readers.hydra import MISSING, Tree
+from trl_lint.run.readers.hydra import MISSING, Tree, put
 from trl_lint.sources import Source, SourceError
 from trl_lint.sources import nodes as yaml_nodes
 
@@ -89,6 +90,8 @@ def compose(program: Program, choices: Mapping[str, str], project: Project) -> T
         tree: Tree = {}
         for entry in entries:
             merge(_below(tree, entry.package), entry.body)
+        for package in composer.missing:
+            put(tree, package, UNKNOWN)
         tree.pop("hydra", None)
     except (NotUnderstoodError, OSError, SourceError, RecursionError):
         return None
@@ -111,6 +114,7 @@ class _Composer:
         self.unused = set(choices)
         self.choices = dict(choices)
         self.overridden: dict[str, str] = {}
+        self.missing: list[str] = []
 
     def visit(self, path: str, package: str, depth: int) -> Iterator[Entry]:
         """The configs behind a config, in the order in which they are merged."""
@@ -147,9 +151,11 @@ class _Composer:
         if "$" in chosen or chosen == "???":
             raise NotUnderstoodError
         found = f"{group}/{chosen.removesuffix('.yaml')}"
-        if is_optional and self._file(found) is None:
-            return
         has_package = "@" in key
+        if self._file(found) is None and (is_optional or (has_package and target)):
+            if not is_optional:
+                self.missing.append(target)  # such as `data/`, which git ignores: nothing is known of what is below it
+            return
         header = None if has_package else self._load(found)[1]
         inner = target if header is None else self._package(header, package)
         for entry in self.visit(found, inner, depth + 1):
@@ -235,10 +241,20 @@ class _Composer:
         for item in listed.items if isinstance(listed, yaml_nodes.Sequence) else ():
             kind, _, name = str(yaml_nodes.value_of(item)).partition("://")
             place = name.replace(".", "/") if kind == "pkg" else name
-            folder = os.path.normpath(os.path.join(self.project.root, place))
-            if kind not in ("pkg", "file") or os.path.isabs(place) or not tracked.is_folder(folder):
+            folder = None if os.path.isabs(place) or kind not in ("pkg", "file") else self._folder_above(place)
+            if folder is None:
                 raise NotUnderstoodError
             self.folders.append(folder)
+
+    def _folder_above(self, place: str) -> str | None:
+        """A folder as the program finds it: below where it is started, which is a folder around its configs."""
+        around, root = self.folders[0], self.project.root
+        while around != root and around.startswith(root.rstrip(os.sep) + os.sep):
+            around = os.path.dirname(around)
+            folder = os.path.normpath(os.path.join(around, place))
+            if tracked.is_folder(folder):
+                return folder
+        return None
 
 
 @per_project

@@ -27,7 +27,7 @@ from trl_lint.memos import per_project
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project import Project
 from trl_lint.project.launches import Launch
-from trl_lint.project.own_copy import has_own_copy
+from trl_lint.project.own_copy import copies_of_module, has_own_copy
 from trl_lint.project.stack import Choices
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
@@ -175,8 +175,14 @@ def run_or_reason(launch: Launch, project: Project) -> VerlRun | Reason | None:
     """As `read_run`, with the reason why the configuration of a launch of a Hydra program is not known."""
     if launch.command.errors:
         return CUT if is_verl(launch) else None
-    targeted = is_verl(launch) and project.environment(launch.source.path).package("verl").source == "target"
+    package = project.environment(launch.source.path).package("verl") if is_verl(launch) else None
+    targeted = package is not None and package.source == "target"
     path = None if targeted else launch.script_path
+    if package is not None and not package.pins and not targeted and not launch.candidates:
+        copies = copies_of_module(launch.module or "", project)  # nothing else is said to be installed
+        if copies and (len(copies) > 1 or launch.is_elsewhere):
+            return COPY
+        path = copies[0] if copies else None
     program = read_program(path, project) if path is not None else None
     if program is None and (not is_verl(launch) or (launch.candidates and not targeted)):
         return CONFIGURATION if is_verl(launch) else None
