@@ -93,6 +93,8 @@ def is_unsloth(module: PythonModule) -> bool:
     project = module.project()
     if "unsloth" in packages or project is None or packages.isdisjoint(_REWRITTEN):
         return "unsloth" in packages
+    if not any(path.endswith(".py") and path != module.path for path in project.paths):
+        return False
     from trl_lint.project.brought import brings, is_imported_after_unsloth
 
     is_helped = any(is_of_project(name, module.path, project) for name in packages)
