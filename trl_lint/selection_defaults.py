@@ -44,6 +44,7 @@ ON_BY_DEFAULT = {
     "TRL307": True,
     "TRL308": True,
     "TRL309": True,
+    "TRL311": True,
     "TRL401": True,
     "TRL402": True,
     "TRL403": True,

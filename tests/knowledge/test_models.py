@@ -10,7 +10,7 @@ from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.ranges import holds
 from trl_lint.knowledge.refresher.history import merge
 from trl_lint.knowledge.refresher.modeling import family_of, read_modeling
-from trl_lint.knowledge.refresher.models import model_facts
+from trl_lint.knowledge.refresher.models import model_facts, without_constants
 from trl_lint.knowledge.refresher.write import render
 
 TABLE = models._table()
@@ -121,7 +121,7 @@ def test_templates_are_read_from_files_and_constants():
 # -- what is recorded -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("package", ["transformers", "peft", "trl"])
+@pytest.mark.parametrize("package", ["transformers", "peft", "trl", "vllm"])
 def test_the_newest_release_is_recorded(package):
     assert releases(f"models/{package}")[-1] == releases(package)[-1]
 
@@ -282,3 +282,49 @@ def test_what_a_trainer_keeps_is_what_it_needs():
     for name in ("GRPOTrainer", "RLOOTrainer"):
         row = next(row for row in trainer_columns().needs if name in row.trainers)
         assert set(row.one_of[0]) <= architectures.kept_columns(name, releases("trl")[-1])
+
+
+# -- which release brought a model ------------------------------------------------------------------------------------
+
+AUTO, REGISTRY = "transformers/models/auto/configuration_auto.py", "vllm/model_executor/models/registry.py"
+
+
+def test_types_and_classes_are_read_and_what_always_was_is_left_out():
+    old = b'CONFIG_MAPPING_NAMES = OrderedDict([("llama", "LlamaConfig")])\n'
+    new = b'CONFIG_MAPPING_NAMES = OrderedDict([("llama", "LlamaConfig"), ("qwen3", "Q"), ("qwen3_decoder", "Q")])\n'
+    facts = [
+        (version, model_facts("transformers", {AUTO: (1, text)}, {})) for version, text in (("1", old), ("2", new))
+    ]
+    text = render("transformers", ["1", "2"], without_constants(merge(facts)), "models")
+    assert text.splitlines()[-2:] == ["types 1", " qwen3 | 2 +"]
+    source = b'_TEXT_GENERATION_MODELS = {"Qwen3ForCausalLM": 1}\n_PREVIOUSLY_SUPPORTED_MODELS = {"XForCausalLM": 1}\n'
+    assert model_facts("vllm", {REGISTRY: (1, source)}, {})["architectures"].keys() == {"+", "qwen3"}
+
+
+@pytest.mark.parametrize(
+    ("identifier", "transformers", "vllm"),
+    [
+        # Read in `CONFIG_MAPPING_NAMES` of 140 releases of transformers, and in the registry of 66 of vLLM.
+        ("Qwen/Qwen3-8B", "<4.51.0", "<0.7.2"),
+        ("Qwen/Qwen3-30B-A3B", "<4.51.0", "<0.7.2"),
+        ("Qwen/Qwen3-Next-80B-A3B-Instruct", "<4.57.0", "<0.7.2"),
+        ("Qwen/Qwen2.5-VL-7B-Instruct", "<4.49.0", "<0.7.2"),
+        ("google/gemma-3-1b-it", "<4.50.0", "<0.7.2"),
+        ("google/gemma-3-4b-it", "<4.50.0", "<0.8.0"),
+        ("OpenGVLab/InternVL3-8B-hf", "<4.52.0", "<0.10.0"),
+        ("answerdotai/ModernBERT-base", "<4.48.0", ""),
+        ("openai/gpt-oss-20b", "<4.55.0", "<0.7.2"),
+        ("Qwen/Qwen2.5-7B", "", ""),
+        ("meta-llama/Llama-3.1-8B", "", ""),
+    ],
+)
+def test_releases_without_a_model(identifier, transformers, vllm):
+    family = models.family_of(identifier)
+    of = (family.name, family.model_type, family.vision)
+    assert architectures.releases_without("transformers", *of) == transformers
+    assert architectures.releases_without("vllm", *of) == vllm
+
+
+def test_native_families_are_known():
+    known = {row.family for row in (*TABLE.pattern, *TABLE.model)}
+    assert set(TABLE.native) - known <= {"bamba", "chameleon", "falcon_mamba", "granitemoe", "pixtral", "zamba2"}

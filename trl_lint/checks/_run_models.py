@@ -1,4 +1,4 @@
-"""The model that a run trains: its id, and whether all of it is trained."""
+"""The model that a run trains or serves: its id, and whether all of it is trained."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ from collections.abc import Iterator
 
 from trl_lint.finding import Location
 from trl_lint.missing import ABSENT
-from trl_lint.run.effective import Setting
+from trl_lint.records import NamedTuple
+from trl_lint.run.effective import Setting, of_flag
 from trl_lint.run.runs import Run
 from trl_lint.run.trainer import TrainerCall, is_absent, trainer_calls
 from trl_lint.run.trainer.models import checkpoint, has_adapter, has_own_layers, is_name, possible_lines
 from trl_lint.run.trainer.running import value_in
+
+_SHOWING = ("-v", "--version")  # what ends a command before it does anything
 
 
 def trained_model(run: Run) -> tuple[str, Location | None]:
@@ -45,3 +48,42 @@ def trains_all(call: TrainerCall, run: Run) -> bool:
     lines = possible_lines(call.lines("model"), run)
     is_whole = bool(lines) and all(is_name(line.made) or has_adapter(line) is False for line in lines)
     return is_whole and is_absent(call.given("peft_config"))
+
+
+def package_of(run: Run) -> str:
+    """The package whose release decides what a run reads."""
+    from trl_lint.knowledge.families import arguments_of
+
+    arguments = arguments_of(run.framework)
+    return arguments.package if arguments is not None else "trl" if run.arguments_class else run.framework
+
+
+def model_of_run(run: Run) -> tuple[str, Location | None]:
+    """The id of the one model of a run, and where it stands; "" where that, or its config, is not known."""
+    if run.arguments_class or run.framework in ("trl", "transformers"):
+        return trained_model(run)
+
+    config = run.config
+    said = config.setting("model") if config.counts("model") else ABSENT
+    return (said.value, said.location) if isinstance(said, Setting) and isinstance(said.value, str) else ("", None)
+
+
+class Served(NamedTuple):
+    """The model that a server is told to load, as it is written, and where."""
+
+    name: str
+    location: Location
+
+
+def served_model(run: Run) -> Served | None:
+    """The model of a command that starts a vLLM server; None if that is not known, or nothing is started."""
+    launch = run.launch
+    if any(word.text in _SHOWING or (word.text or "").startswith("--help=") for word in launch.args):
+        return None
+    said = of_flag(launch, "model")
+    if isinstance(said, Setting) and isinstance(said.value, str):
+        return Served(said.value, said.location or launch.location)
+    first = launch.args[0] if said is ABSENT and launch.args and launch.subcommand == "serve" else None
+    if first is None or not first.text or first.text.startswith("-"):
+        return None
+    return Served(first.text, launch.source.location(first.start, first.end))

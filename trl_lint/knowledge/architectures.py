@@ -9,10 +9,46 @@ from __future__ import annotations
 from functools import cache, lru_cache
 
 from trl_lint.knowledge.histories import Block, block, positions, releases, text_of
+from trl_lint.regexes import regex
 
-_TRANSFORMERS, _PEFT, _TRL = "models/transformers", "models/peft", "models/trl"
+_TRANSFORMERS, _PEFT, _TRL, _VLLM = "models/transformers", "models/peft", "models/trl", "models/vllm"
+# What the name of a class says of its task, behind the name of the model.
+_TASK = regex(r"(?:For(?:CausalLM|ConditionalGeneration|ImageTextToText)|LMHeadModel|LMModel|Model)\Z")
+# By which vLLM runs any model of transformers that lets it: one of text, and one that takes images.
+_READING, _SEEING = ("transformers",), ("transformersformultimodallm",)
 # What every model may have for its task, in a module that all families share since 4.54 (`modeling_layers.py`).
 _HEADS = frozenset({"lm_head", "score", "qa_outputs", "classifier"})
+
+
+def squashed(name: str) -> str:
+    """A class of a model, or a `model_type`, without its task and its signs: `Qwen2_5_VLForConditionalGeneration` and
+    `qwen2_5_vl` are `qwen25vl`. Classes of models and their types are named so (`tests/knowledge/test_models.py`).
+    """
+    return _TASK.sub("", name).replace("_", "").replace("-", "").lower()
+
+
+@lru_cache(maxsize=256)
+def releases_without(package: str, family: str, model_type: str, vision: bool) -> str:
+    """The releases of transformers or vLLM that cannot load a type of models, as a specifier; "" where none is known.
+
+    vLLM can where it has a class for the family, or runs that of transformers, which it does for models that take
+    images (`vision`) later than for others.
+    """
+    if package == "transformers":
+        first = _brought(_TRANSFORMERS, "types", model_type)
+        return f"<{first}" if first else ""
+    from packaging.version import Version
+
+    found = [_brought(_VLLM, "architectures", name) for name in (squashed(family), *(_SEEING if vision else _READING))]
+    known = [Version(first) for first in found if first]
+    return f"<{min(known)}" if found[0] else ""
+
+
+def _brought(table: str, symbol: str, name: str) -> str:
+    """The release that brought a fact; "" where it was always there, or is not known."""
+    found = block(table, symbol)
+    changes = found.changes(name) if found is not None else ()
+    return releases(table)[changes[0][0]] if changes and changes[0][0] > 0 else ""
 
 
 def families(version: str) -> frozenset[str]:

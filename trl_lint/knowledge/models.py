@@ -75,6 +75,7 @@ class _Table(NamedTuple):
     habit: tuple[Habit, ...]
     pattern: tuple[Pattern, ...]
     quantised: tuple[Quantised, ...]
+    native: tuple[str, ...]
 
 
 _LONGEST_ID = 200  # the hub takes 96 characters
@@ -103,6 +104,11 @@ def family_of(identifier: str) -> Family | None:
         if len(original) <= _LONGEST_ID and any(re.fullmatch(text, original) for text in pattern.ids):
             return Family(pattern.family, pattern.model_type or pattern.family, pattern.vision)
     return None
+
+
+def is_native(family: str) -> bool:
+    """Whether the checkpoints of a family bring no code of their own, so that only a release can load them."""
+    return family in _table().native
 
 
 @lru_cache(maxsize=1024)

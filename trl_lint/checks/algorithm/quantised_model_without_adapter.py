@@ -35,7 +35,7 @@ class QuantisedModelWithoutAdapter(TrainerRule):
 
     def check_run(self, run: Run) -> Iterator[Finding]:
         """A command of a framework that loads the model itself."""
-        from trl_lint.checks.inference._vllm import package_of
+        from trl_lint.checks._run_models import package_of
         from trl_lint.checks.verdict import Level, judge_releases
 
         config, package = run.config, package_of(run)

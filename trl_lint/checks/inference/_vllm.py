@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Literal
 
-from trl_lint.finding import Location
+from trl_lint.checks._run_models import Served, package_of
 from trl_lint.missing import ABSENT
 from trl_lint.project import Project
 from trl_lint.project.discovery import listings
@@ -18,7 +18,7 @@ from trl_lint.python.names import is_from
 from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-from trl_lint.run.effective import Setting, of_flag
+from trl_lint.run.effective import Setting
 from trl_lint.run.runs import Run
 from trl_lint.run.servers import Server
 from trl_lint.sources import SourceError
@@ -35,7 +35,6 @@ COLOCATE_OPTIONS = (
 )  # fmt: skip
 _HERE = ("localhost", "127.0.0.1", "0.0.0.0", "")
 _ENGINES = ("vllm.LLM", "vllm.LLMEngine", "vllm.AsyncLLM", "vllm.AsyncLLMEngine")
-_SHOWING = ("-v", "--version")  # what ends a command before it does anything
 _ENGINE_MAKERS = frozenset({"from_engine_args", "from_vllm_config"})
 
 
@@ -181,44 +180,3 @@ def tensor_parallel_engine(run: Run, release: str) -> Place:
 
     there = run.config.setting("tensor_parallel", release) is not ABSENT
     return engine_of(run, "tensor_parallel", release) if there else ""
-
-
-def package_of(run: Run) -> str:
-    """The package whose release decides what a run reads."""
-    from trl_lint.knowledge.families import arguments_of
-
-    arguments = arguments_of(run.framework)
-    return arguments.package if arguments is not None else "trl" if run.arguments_class else run.framework
-
-
-def model_of_run(run: Run) -> tuple[str, Location | None]:
-    """The id of the one model of a run, and where it stands; "" where that, or its config, is not known."""
-    if run.arguments_class or run.framework in ("trl", "transformers"):
-        from trl_lint.checks._run_models import trained_model
-
-        return trained_model(run)
-
-    config = run.config
-    said = config.setting("model") if config.counts("model") else ABSENT
-    return (said.value, said.location) if isinstance(said, Setting) and isinstance(said.value, str) else ("", None)
-
-
-class Served(NamedTuple):
-    """The model that a server is told to load, as it is written, and where."""
-
-    name: str
-    location: Location
-
-
-def served_model(run: Run) -> Served | None:
-    """The model of a command that starts a vLLM server; None if that is not known, or nothing is started."""
-    launch = run.launch
-    if any(word.text in _SHOWING or (word.text or "").startswith("--help=") for word in launch.args):
-        return None
-    said = of_flag(launch, "model")
-    if isinstance(said, Setting) and isinstance(said.value, str):
-        return Served(said.value, said.location or launch.location)
-    first = launch.args[0] if said is ABSENT and launch.args and launch.subcommand == "serve" else None
-    if first is None or not first.text or first.text.startswith("-"):
-        return None
-    return Served(first.text, launch.source.location(first.start, first.end))

@@ -5,15 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from trl_lint.checks.inference._vllm import (
-    engine_of,
-    has_engine,
-    model_of_engine,
-    model_of_run,
-    package_of,
-    says_anywhere,
-    served_model,
-)
+from trl_lint.checks._run_models import model_of_run, package_of, served_model
+from trl_lint.checks.inference._vllm import engine_of, has_engine, model_of_engine, says_anywhere
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding, Location, Severity

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from trl_lint.checks._run_models import package_of
 from trl_lint.checks.inference._vllm import (
     COLOCATE_OPTIONS,
     SERVER_OPTIONS,
@@ -12,7 +13,6 @@ from trl_lint.checks.inference._vllm import (
     has_modes,
     mode_of,
     options_of,
-    package_of,
     uses_vllm,
 )
 from trl_lint.checks.rule import Rule

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.checks._run_models import trained_model
-from trl_lint.checks.inference._vllm import Served, has_modes, is_local, mode_of, served_model, uses_vllm
+from trl_lint.checks._run_models import Served, served_model, trained_model
+from trl_lint.checks.inference._vllm import has_modes, is_local, mode_of, uses_vllm
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding

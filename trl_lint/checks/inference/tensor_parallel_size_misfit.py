@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from trl_lint.checks._phrases import places
-from trl_lint.checks.inference._vllm import has_engine, package_of, tensor_parallel_engine
+from trl_lint.checks._run_models import package_of
+from trl_lint.checks.inference._vllm import has_engine, tensor_parallel_engine
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding

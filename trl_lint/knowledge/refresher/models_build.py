@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import partial
 
 from trl_lint.knowledge.refresher.history import merge
-from trl_lint.knowledge.refresher.models import Memo, is_wanted, model_facts
+from trl_lint.knowledge.refresher.models import Memo, is_wanted, model_facts, without_constants
 from trl_lint.knowledge.refresher.tables import read_releases
 from trl_lint.knowledge.refresher.write import render
 
 # The oldest release read.
-SINCE = {"peft": "0.4", "transformers": "4.40", "trl": "0.9"}
+SINCE = {"peft": "0.4", "transformers": "4.40", "trl": "0.9", "vllm": "0.6"}
 
 
 def build(name: str) -> str:
@@ -23,4 +23,4 @@ def build(name: str) -> str:
         (version, model_facts(name, contents.members, memo))
         for version, contents in read_releases(name, SINCE[name], partial(is_wanted, name))
     ]
-    return render(name, [version for version, _ in releases], merge(releases), "models")
+    return render(name, [version for version, _ in releases], without_constants(merge(releases)), "models")

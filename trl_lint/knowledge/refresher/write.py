@@ -13,11 +13,12 @@ from trl_lint.knowledge.refresher.release import PRESENT
 
 _WIDTH = 118
 # Symbols whose facts of one history share a line.
-_GROUPED = ("module", "outside", "family ", "targets", "templates", "columns ")
+_GROUPED = ("module", "outside", "family ", "targets", "templates", "columns ", "types",
+            "architectures")  # fmt: skip
 # The order in a file: what a check needs first comes first, and messages, which only `diagnose` reads, last.
 _SECTIONS = ("requires", "modules", "module ", "outside", "class ", "def ", "config ", "flags ", "command ",
              "plugins", "messages",
-             "family ", "targets", "templates", "columns ")  # fmt: skip
+             "types", "architectures", "family ", "targets", "templates", "columns ")  # fmt: skip
 
 
 def render(package: str, releases: list[str], history: dict[str, Symbol], command: str = "api") -> str:

@@ -43,6 +43,20 @@ def argparse_setting(made: Made, run: Run) -> Setting | Missing:
     return Setting(default, "default", made.location) if is_plain else UNKNOWN  # type: ignore[arg-type]
 
 
+def default_of(made: Made) -> object:
+    """What a field is where a command does not say so, by the one literal that declares it; UNKNOWN where none does."""
+    if made.kind != "field" or not isinstance(made.base, Made):
+        return UNKNOWN
+    if not isinstance(made.base.base, Made) or made.base.base.name != "ArgumentParser":
+        return literal(made.node) if isinstance(made.node, ast.expr) else UNKNOWN
+    declared = _declared(made.base.frame.module).get(made.origin, [])
+    given = (
+        [keyword.value for keyword in declared[0].keywords if keyword.arg == "default"] if len(declared) == 1 else []
+    )
+    later = _set_later(made.base.frame.module)
+    return literal(given[0]) if given and later is not None and made.origin not in later else UNKNOWN
+
+
 def _reads_command_line(parsed: Made) -> bool:
     """Whether `parse_args` gets no words or defaults of its own, nor the parser."""
     node, parser = parsed.node, parsed.base.node if isinstance(parsed.base, Made) else None
