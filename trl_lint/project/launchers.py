@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os.path
 import re
+from collections.abc import Sequence
 
 from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.records import NamedTuple
@@ -70,17 +71,22 @@ def read_flags(args: tuple[Word, ...]) -> Flags:
             given[name] = tail_of(word, len(name) + 1)
         value = args[index + 1] if index + 1 < len(args) else None
         given[text] = word if value is None or (value.text or "").startswith("--") else value
-    return Flags(args, given, UNKNOWN if _may_hide(args) else ABSENT)
+    return Flags(args, given, UNKNOWN if may_hide(args) else ABSENT)
 
 
-def _may_hide(args: tuple[Word, ...]) -> bool:
+def may_hide(args: Sequence[Word]) -> bool:
+    """Whether a word may stand for options. `--lr $LR` is one with its value; `--lr 1 $REST` may be anything."""
     for index, word in enumerate(args):
-        if word.text is None and word.several:
-            before = args[index - 1].text if index else None
-            # `--lr $LR` is an option with its value; `--lr 1 $REST` may be anything, and so may "$@".
-            if before is None or not before.startswith("-") or "=" in before or SET_HOLE.search(word.raw):
-                return True
+        before = args[index - 1].text if index else None
+        is_value = before is not None and before.startswith("-") and "=" not in before
+        if may_be_several(word, is_value):
+            return True
     return False
+
+
+def may_be_several(word: Word, is_value: bool = False) -> bool:
+    """Whether nobody knows how many words a shell makes of one. `is_value`: it stands where a flag has its value."""
+    return word.text is None and word.several and not (is_value and not SET_HOLE.search(word.raw))
 
 
 def tail_of(word: Word, offset: int) -> Word:

@@ -17,6 +17,7 @@ from trl_lint.knowledge.condition_language import UNKNOWN, Block, World
 from trl_lint.knowledge.condition_names import dotted_names
 from trl_lint.missing import ABSENT, Missing
 from trl_lint.missing import UNKNOWN as UNKNOWN_VALUE
+from trl_lint.project.launchers import may_hide
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument
 from trl_lint.run.config import Config
@@ -240,7 +241,7 @@ class OfProgram:
         self.places = places
         self.location = program_place(run.launch)
         self.leaning: set[str] = set()
-        self._is_open = any(word.several for word in run.launch.args)
+        self._is_open = may_hide(run.launch.args)
         self._config = run.config
         self._facts = RunFacts(run)
 

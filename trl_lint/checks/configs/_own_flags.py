@@ -12,6 +12,7 @@ from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level
 from trl_lint.coverage import PASSED, Answer, Judged
 from trl_lint.project import Project
+from trl_lint.project.launchers import may_hide
 from trl_lint.project.launches import Launch
 from trl_lint.run.readers.argparse_flags import Fault, FaultKind
 from trl_lint.run.readers.own_argparse import OwnParser, arguments_of_launch, parser_of_launch
@@ -70,7 +71,7 @@ def _lacking(launch: Launch, parser: OwnParser) -> tuple[str, ...]:
     if not parser.required:
         return ()
     found = arguments_of_launch(launch, parser)
-    if found.hidden or any(word.text is None and word.several for word in launch.args):
+    if found.hidden or may_hide(launch.args):
         return ()
     short = [word.text for word in launch.args if word.text and word.text[0] == "-" != word.text[1:2]]
     return tuple(

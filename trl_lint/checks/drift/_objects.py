@@ -1,7 +1,7 @@
 """Objects that the file certainly builds itself: `trainer = GRPOTrainer(…)`, `self.llm = LLM(…)`, parsed arguments.
 
-A name is followed if one place binds it, to a call of a known class. What a function returns or is given is unknown: it
-may be a subclass.
+A name is followed if one place binds it, to a call of a known class, or to what a function of the file returns in its
+only `return`. A parameter is what all calls of its function in the file hand over, if that is of one class.
 """
 
 from __future__ import annotations
@@ -12,12 +12,14 @@ from collections.abc import Iterator
 from trl_lint.checks.drift._classes import Callee, instances, may_name_known
 from trl_lint.knowledge.presence import is_class
 from trl_lint.memos import per_module
-from trl_lint.python.guards import key_of, last_name
-from trl_lint.python.module import PythonModule
+from trl_lint.python.dataflow.callees import bound, named
+from trl_lint.python.guards import call_sites, functions_named, key_of, last_name
+from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.python.scopes import scopes
 from trl_lint.run.parsers import PARSING, dataclass_types
 
 _PARSERS = ("HfArgumentParser", "TrlParser")
+_DEEP = 3  # functions that an object goes through
 
 
 def object_of(node: ast.expr, module: PythonModule) -> Callee | None:
@@ -50,18 +52,38 @@ def may_hold_object(node: ast.expr, module: PythonModule) -> bool:
         return node.id in _holders(module)
     if isinstance(node, ast.Attribute):
         return node.attr in _holders(module)
-    return node in _constructions(module)
+    return node in _constructions(module) or (isinstance(node, ast.Call) and _own_function(node, module) is not None)
 
 
 @per_module
 def _holders(module: PythonModule) -> set[str]:
-    """The names and attributes that are assigned an object of a known class, or something out of a parser's results."""
+    """The names and attributes that may hold an object of a known class, or something out of a parser's results."""
     found: set[str] = set()
     for call in module.calls:
         is_parsing = isinstance(call.func, ast.Attribute) and call.func.attr in PARSING
-        if is_parsing or call in _constructions(module):
+        if is_parsing or call in _constructions(module) or _own_function(call, module) is not None:
             found.update(_targets(call, module))
+    for _ in range(_DEEP):
+        found |= {name for function in module.functions for name in _parameters_given(function, found, module)}
     return found
+
+
+def _parameters_given(function: FunctionNode, holders: set[str], module: PythonModule) -> set[str]:
+    """The parameters of a function that some call hands what may be an object of a known class, and those beside."""
+    made = _constructions(module)
+    given = (
+        arg for call in call_sites(module, function) for arg in (*call.args, *(one.value for one in call.keywords))
+    )
+    if not any(arg in made or last_name(arg) in holders for arg in given):
+        return set()
+    return {one.arg for one in (*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs)}
+
+
+def _own_function(call: ast.Call, module: PythonModule) -> FunctionNode | None:
+    """The function of the file that a call certainly runs."""
+    if not isinstance(call.func, ast.Name) or not functions_named(module, call.func.id):
+        return None
+    return named(module, call.func.id)
 
 
 def _targets(call: ast.Call, module: PythonModule) -> Iterator[str]:
@@ -85,24 +107,58 @@ def construction(node: ast.expr, module: PythonModule) -> ast.Call | None:
     return source if isinstance(source, ast.Call) else None
 
 
-def _source(node: ast.expr, module: PythonModule) -> ast.expr | None:
+def _source(node: ast.expr, module: PythonModule, depth: int = 0) -> ast.expr | None:
     """What an expression was certainly assigned: a call, or the target among several that a call was unpacked to."""
     if isinstance(node, ast.Call):
-        return node
+        function = _own_function(node, module)
+        return node if function is None else _returned(function, depth, module)
     if isinstance(node, ast.Name):
-        bound = scopes(module).binding(node)
+        site = scopes(module).binding(node)
+        if isinstance(site, ast.arg):
+            return _handed(site, depth, module)
     elif isinstance(node, ast.Attribute):
-        bound = _own_attribute(node, module)
+        site = _own_attribute(node, module)
     else:
         return None
-    return _assigned(bound, module) if isinstance(bound, (ast.Name, ast.Attribute)) else None
+    return _assigned(site, module, depth) if isinstance(site, (ast.Name, ast.Attribute)) else None
 
 
-def _assigned(target: ast.Name | ast.Attribute, module: PythonModule) -> ast.expr | None:
+def _assigned(target: ast.Name | ast.Attribute, module: PythonModule, depth: int) -> ast.expr | None:
     parent = module.parents.get(target)
     if isinstance(parent, (ast.Assign, ast.AnnAssign, ast.NamedExpr)):
-        return parent.value if isinstance(parent.value, (ast.Call, ast.Subscript)) else None
+        return parent.value if isinstance(parent.value, ast.Subscript) else _called(parent.value, module, depth)
     return target if isinstance(parent, (ast.Tuple, ast.List)) else None
+
+
+def _called(node: ast.expr | None, module: PythonModule, depth: int) -> ast.expr | None:
+    return _source(node, module, depth) if isinstance(node, ast.Call) else None
+
+
+@per_module
+def _returned(function: FunctionNode, depth: int, module: PythonModule) -> ast.expr | None:
+    """What the only `return` of a function gives."""
+    found = [node.value for node in module.of(ast.Return) if module.function(node) is function]
+    if depth >= _DEEP or len(found) != 1 or found[0] is None:
+        return None
+    return _source(found[0], module, depth + 1)
+
+
+@per_module
+def _handed(parameter: ast.arg, depth: int, module: PythonModule) -> ast.expr | None:
+    """What the first call of its function hands over for a parameter, if all of them certainly do so of one class."""
+    function = module.parents.get(module.parents[parameter])
+    if depth >= _DEEP or not isinstance(function, ast.FunctionDef) or named(module, function.name) is not function:
+        return None
+    sources: list[ast.expr] = []
+    for call in call_sites(module, function):
+        values = bound(function, call, call.args, {one.arg: one.value for one in call.keywords}, False)
+        given = values.get(parameter.arg) if values is not None else None
+        source = _source(given, module, depth + 1) if given is not None else None
+        if source is None:
+            return None
+        sources.append(source)
+    built = [_built(source, module) for source in sources]
+    return sources[0] if sources and None not in built and all(one == built[0] for one in built) else None
 
 
 def _own_attribute(node: ast.Attribute, module: PythonModule) -> ast.Attribute | None:
@@ -123,16 +179,16 @@ def _own_attribute(node: ast.Attribute, module: PythonModule) -> ast.Attribute |
 
 def _is_self(node: ast.Name, module: PythonModule) -> bool:
     """Whether a name is the first parameter of a plain method."""
-    bound = scopes(module).binding(node)
-    if not isinstance(bound, ast.arg):
+    site = scopes(module).binding(node)
+    if not isinstance(site, ast.arg):
         return False
-    function = module.parents.get(module.parents[bound])
+    function = module.parents.get(module.parents[site])
     if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return False
     positional = [*function.args.posonlyargs, *function.args.args]
     is_method = isinstance(module.parents.get(function), ast.ClassDef)
     marks = {key_of(d) for d in function.decorator_list}
-    return is_method and bool(positional) and positional[0] is bound and not marks & {"staticmethod", "classmethod"}
+    return is_method and bool(positional) and positional[0] is site and not marks & {"staticmethod", "classmethod"}
 
 
 def _class_level(cls: ast.ClassDef) -> set[str]:

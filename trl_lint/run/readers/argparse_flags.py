@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, Literal
 
 from trl_lint.missing import UNKNOWN
+from trl_lint.project.launchers import may_be_several
 from trl_lint.python.values import literal_of
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
@@ -135,10 +136,10 @@ def read_arguments(words: Sequence[Word], flags: Mapping[str, Flag]) -> Argument
         else:
             taken = following if flag.most is None else following[: flag.most]
             position += len(taken)
-            cut = any(value.text is None and value.several for value in following)
+            cut = any(may_be_several(one, at == 0 and flag.most != 0) for at, one in enumerate(following))
             if flag.most == 0 and following and _IS_VALUE.match(following[0].text or ""):
                 faults.append(Fault("surplus", flag.name, following[0], flag))
-            elif len(taken) < flag.least and not cut and not _hole_at(words, position):
+            elif len(taken) < flag.least and not any(map(may_be_several, following)) and not _hole_at(words, position):
                 faults.append(Fault("missing", flag.name, word, flag))
             hidden = hidden or cut
         faults += _value_faults(flag, taken)
