@@ -6,8 +6,7 @@ import ast
 from typing import TypeVar
 
 from trl_lint.memos import per_module
-from trl_lint.python.dataflow.interpreter import dotted
-from trl_lint.python.guards import functions_named
+from trl_lint.python.guards import functions_named, key_of
 from trl_lint.python.module import FunctionNode, PythonModule
 
 V = TypeVar("V")
@@ -22,7 +21,7 @@ def callee(module: PythonModule, func: ast.expr, caller: FunctionNode | ast.Modu
     """The one function that `name(…)` or, in a method, `self.name(…)` can mean; None where that is not certain."""
     if isinstance(func, ast.Name):
         return named(module, func.id)
-    if isinstance(func, ast.Attribute) and dotted(func.value) == "self":
+    if isinstance(func, ast.Attribute) and key_of(func.value) == "self":
         # An override further down, in this module or another, would be found under the same name.
         found = functions_named(module, func.attr)
         is_own = len(found) == 1 and module.parents.get(found[0]) is module.class_of(caller)
@@ -53,7 +52,7 @@ def _is_plain(function: FunctionNode, module: PythonModule) -> bool:
     if isinstance(function, ast.AsyncFunctionDef):
         return False
     for decorator in function.decorator_list:
-        name = dotted(decorator.func if isinstance(decorator, ast.Call) else decorator) or ""
+        name = key_of(decorator.func if isinstance(decorator, ast.Call) else decorator)
         if name.rpartition(".")[2] not in _TRANSPARENT:
             return False
     yields = (*module.of(ast.Yield), *module.of(ast.YieldFrom))
@@ -76,7 +75,7 @@ def bound(
 
 
 def _is_static(function: FunctionNode) -> bool:
-    return any((dotted(decorator) or "") == "staticmethod" for decorator in function.decorator_list)
+    return any(key_of(decorator) == "staticmethod" for decorator in function.decorator_list)
 
 
 def record_fields(module: PythonModule, name: str) -> list[str] | None:
@@ -93,8 +92,8 @@ def record_fields(module: PythonModule, name: str) -> list[str] | None:
 
 def _is_record(node: ast.ClassDef) -> bool:
     """A plain dataclass or NamedTuple: no base brings fields, nothing moves them after they are set."""
-    bases = [(dotted(base) or "").rpartition(".")[2] for base in node.bases]
+    bases = [key_of(base).rpartition(".")[2] for base in node.bases]
     decorators = [item.func if isinstance(item, ast.Call) else item for item in node.decorator_list]
-    is_dataclass = any((dotted(item) or "").rpartition(".")[2] == "dataclass" for item in decorators)
+    is_dataclass = any(key_of(item).rpartition(".")[2] == "dataclass" for item in decorators)
     methods = {item.name for item in node.body if isinstance(item, ast.FunctionDef)}
     return (bases == ["NamedTuple"] or (is_dataclass and not bases)) and not methods & {"__post_init__", "__init__"}
