@@ -80,20 +80,30 @@ MINE = (OWN, "main", "trainer.train()")
         ("IndexError: list index out of range", (MINE, LIBRARY), "LOG223"),
         ("IndexError: list index out of range", (LIBRARY, MINE), "LOG766"),
         ("RuntimeError: isTuple() INTERNAL ASSERT FAILED at x.h:1, please report a bug", (), "LOG223"),
-        ("ValueError: The widths of two layers were given in the wrong order", (MINE, CHECK), "LOG429"),
         ("ValueError: The widths of two layers were given in the wrong order", (), "LOG429"),
         ("KeyError: 'answer'", ((f"{SITE}/somelib/dataset.py", "encode", "x[key]"),), "LOG737"),
         ("RuntimeError: The expanded size of the tensor (5) must match the existing size (6)", (LIBRARY,), "LOG767"),
         ("RuntimeError: graph capture of this operation is not known", (MINE, LIBRARY), "LOG768"),
         ("requests.exceptions.ConnectionError: Max retries exceeded with url: /v1", (), "LOG916"),
         ("subprocess.CalledProcessError: Command 'make' returned non-zero exit status 2.", (), "LOG917"),
-        ("ValueError: Your rows must contain a 'prompt' column", (MINE, CHECK), "LOG706"),
     ],
 )
 def test_a_kind_is_named_and_is_possible_at_most(message: str, frames: tuple[tuple[str, str, str], ...], first: str):
     named = [(one.code, one.likelihood) for one in said(message, *frames).causes]
     assert named[:1] == [(first, "possible")]
     assert len(named) <= 4
+
+
+@pytest.mark.parametrize(
+    ("message", "first"),
+    [
+        ("ValueError: The widths of two layers were given in the wrong order", "LOG429"),
+        ("ValueError: Your rows must contain a 'prompt' column", "LOG706"),
+    ],
+)
+def test_the_sentence_of_a_library_that_refuses_is_the_answer(message: str, first: str):
+    found, *_ = said(message, MINE, CHECK).causes
+    assert (found.code, found.likelihood) == (first, "likely") and message.partition(": ")[2] in found.why
 
 
 @pytest.mark.parametrize(

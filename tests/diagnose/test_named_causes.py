@@ -187,7 +187,7 @@ CLOSING = AGENT.replace("agent/server", "multiprocessing") + "Sending process 36
 
 @pytest.mark.parametrize(
     ("signal", "confidence"),
-    [("1", PROVED), ("Signals.SIGHUP", PROVED), ("15", "possible"), ("Signals.SIGTERM", "possible"), ("2", "possible")],
+    [("1", PROVED), ("Signals.SIGHUP", PROVED), ("15", "possible"), ("Signals.SIGTERM", "possible"), ("2", "likely")],
 )
 def test_a_launcher_that_got_a_signal_was_told_to_stop(signal: str, confidence: str):
     assert first("step 1\n" + SIGNAL.format(signal)) == ("LOG907", confidence)

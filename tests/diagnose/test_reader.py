@@ -144,7 +144,7 @@ def test_chains():
     text = TRACE.format(message="inner") + cause + TRACE.format(message="outer").replace("Runtime", "Import")
     failure = first_failure(read(text))
     assert failure is not None
-    assert (failure.exception, failure.text) == ("ImportError", "RuntimeError: inner\nImportError: outer")
+    assert (failure.exception, failure.text) == ("RuntimeError", "RuntimeError: inner\nImportError: outer")
     replica = TRACE.format(message="Caught ValueError in replica 1 on device 1.\nOriginal " + TRACE.format(message="x"))
     failure = first_failure(read(replica))
     assert failure is not None and failure.message == "x" and "replica 1" in failure.text

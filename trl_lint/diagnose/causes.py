@@ -22,6 +22,7 @@ from trl_lint.diagnose.project import Place, ProjectEvidence
 from trl_lint.diagnose.raiser import raised_by
 from trl_lint.diagnose.reader import Log
 from trl_lint.diagnose.refusals import Refused, all_refused_by
+from trl_lint.diagnose.statement import REFUSED, stated
 from trl_lint.diagnose.versions import versions_in
 from trl_lint.finding import Finding
 from trl_lint.knowledge import api
@@ -35,6 +36,8 @@ _COMPLAINTS = 5  # lines that are asked
 _NAMED = ("key", "name", "flag", "file")
 # The codes of what the histories tell without any table.
 _PAIR, _OTHER_RELEASE, _REFUSED = "LOG211", "LOG200", "LOG740"
+# Notes that leave it to the reader to find the words.
+_POINTS = re.compile(r"\b[Tt]he (?:message|parser|line)\b.{0,30} (?:names|tells|says)\b")
 
 
 def diagnose(log: Log, path: str, project: str | None = None, targets: Mapping[str, str] | None = None) -> Diagnosis:
@@ -65,6 +68,7 @@ class _Diagnoser:
         self.path = path
         self.failure = failure
         self.wording = dating.wording(failure) if failure is not None else None
+        self.stated = stated(failure) if failure is not None else None
         self.drift = drift_of(failure) if failure is not None else None
         self.refused: Refused | None = None
         self.project: ProjectEvidence | None = None
@@ -156,12 +160,18 @@ class _Diagnoser:
     def _judge(self, cause: Cause, best: Match, codes: list[str], order: int) -> Diagnosed:
         evidence = [Evidence(self.path, seen.number, seen.text) for seen in best.seen]
         symptom = best.symptom
+        note = best.filled(symptom.note)
+        said = self.stated if symptom.kind == "failure" else None
+        if said is not None and said.is_quoted and not symptom.fallback:
+            said = None
+        if best.said and said is None and _POINTS.search(note):
+            note = sentence(note, f"It is: {best.said}")
         findings = self._findings(cause, codes)
         if findings:
             finding, where = findings[0]
             evidence += [self._evidence(place) for place in where]
             tells = symptom.frames or symptom.last or symptom.log or symptom.family
-            why = sentence(capital(finding.message), symptom.note if tells else "")
+            why = sentence(capital(finding.message), note if tells else "")
             strength = 0 if self._is_proof(best, finding) else 1
             likelihood = "likely" if strength == 0 else "possible"
             rank = (strength, 0, best.part, -best.weight, order)
@@ -171,6 +181,10 @@ class _Diagnoser:
             evidence += [self._evidence(place) for place in best.places]
             likelihood = symptom.likelihood if not best.open and not is_looked_for else "possible"
             told = [capital(reason) for reason in best.reasons]
+            if said is not None:
+                is_kind = said.decides == REFUSED and symptom.fallback and not symptom.general
+                if (cause.code == said.decides or is_kind) and not best.open:
+                    likelihood = "likely"
             if symptom.fallback and self.failure is not None:
                 told += filter(None, [raised_by(self.failure).told])
             if NO_TRACEBACK in best.open:
@@ -179,15 +193,17 @@ class _Diagnoser:
                 told.append(f"Not certain: {'; '.join(others)}")
             if is_looked_for:
                 told.append("Nothing like it was found in the project")
-            why = sentence(symptom.note, *told)
+            why = sentence(capital(said.what) if said is not None else "", note, *told)
             weaker = len(best.open) + 2 * is_looked_for + _GENERAL * symptom.general
             rank = (1 if likelihood == "likely" else 2, weaker, best.part, -best.weight, order)
         if self.failure is not None and symptom.kind == "failure":
             evidence.insert(0, Evidence(self.path, best.line, best.text) if best.line else self._failure_line())
+        title, settle = best.filled(symptom.title), best.filled(symptom.settle)
+        advice = best.filled(symptom.advice) or cause.advice or f"`trl-lint rule {cause.code}` tells more"
         return Diagnosed(
-            cause.code, cause.name, cause.title, likelihood, why or cause.title, tuple(dict.fromkeys(evidence)),
-            cause.advice or f"`trl-lint rule {cause.code}` tells more", prevention(cause),
-            symptom.settle or self._what_would_settle(best), symptom.proved, rank, symptom.family or cause.family,
+            cause.code, cause.name, title or cause.title, likelihood, why or cause.title,
+            tuple(dict.fromkeys(evidence)), advice, prevention(cause), settle or self._what_would_settle(best),
+            symptom.proved, rank, symptom.family or cause.family,
         )  # fmt: skip
 
     def _what_would_settle(self, best: Match) -> str:

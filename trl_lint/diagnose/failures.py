@@ -74,12 +74,15 @@ class Failure:
 
     @property
     def main(self) -> Part:
-        """The exception to show: the last one raised, or the original one that a wrapper reports."""
+        """The exception to show: the last one, what it was raised from, or the original that a wrapper reports."""
         named = [part for part in self.parts if part.exception or part.message] or self.parts
         for part in reversed(named):
             if part.is_original:
                 return part
-        return named[-1]
+        last = len(named) - 1
+        while last and named[last - 1].is_root:
+            last -= 1
+        return named[last]
 
     @property
     def exception(self) -> str:

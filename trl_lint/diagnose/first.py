@@ -21,6 +21,9 @@ _HARMLESS = regex(
     r"\b(?:warning|info|debug|ignor\w{1,5}|skip\w{0,6}|instead|fall(?:ing|s)? ?back|retry\w{0,3}|will use|using"
     r"|0 (?:errors?|failed))\b"
 )
+_SHELL = regex(
+    r"\S{1,300}: (?:line )?\d{1,9}: .{1,300}: (?:(?:command )?not found|No such file or directory|Permission denied)$"
+)
 _REFUSED = regex(r"[\w./-]{1,200}: error: ")
 _END = 60  # lines
 # Training steps that are logged after an exception: it was caught, or belongs to a run before this one.
@@ -52,8 +55,8 @@ def first_failure(log: Log) -> Failure | None:
     first = chosen[0]
     if first.kind not in ("trace", "outside") and traces and _is_report_of(first, traces[0]):
         first = traces[0]
-    if first.kind == "words" and "command not found" in first.message and traces:
-        first = traces[0]  # the shell goes on
+    if _is_of_a_shell(first):
+        first = next((one for one in chosen if not _is_of_a_shell(one)), first)
     if first.kind == "trace" and not first.exception:
         # A traceback that was cut off does not say what a scheduler says.
         others = (one for kind in ("outside", "hint") for one in known if one.kind == kind)
@@ -88,6 +91,11 @@ def _is_an_end(failure: Failure) -> bool:
     """Whether a failure ends a program, and follows from no other one."""
     is_named = failure.kind in ("trace", "loose") and bool(failure.exception)
     return (is_named or (failure.kind in ("words", "outside"))) and not follows(failure)
+
+
+def _is_of_a_shell(failure: Failure) -> bool:
+    """Whether a shell could not run a line: it goes on with the next one."""
+    return failure.kind == "words" and _SHELL.match(failure.message.partition("\n")[0]) is not None
 
 
 def _starts_over(failure: Failure, before: Failure) -> bool:

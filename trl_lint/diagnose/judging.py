@@ -15,6 +15,7 @@ from trl_lint.regexes import regex
 _WARNS = regex(r"\b\w{0,40}Warning: |\bWARN(?:ING)?\b|[Dd]eprecated")
 _NAME = regex(r"[`'](\w{1,80})[`']")
 _SHORTEST_NAME = 4
+_HOLE = regex(r"\{([^{}]{1,80})\}")
 NO_TRACEBACK = "the log has no traceback"
 
 
@@ -38,7 +39,8 @@ class Match(NamedTuple):
     """A symptom that fits as far as is known.
 
     `open` says what would have to be true besides; `against` what speaks against it: then it is not the cause. `part`
-    is the exception of the chain that the pattern matches, `line` and `text` the line of the log it matches there.
+    is the exception of the chain that the pattern matches, `line` and `text` the line of the log it matches there,
+    `said` the last line of the message that it matches.
     """
 
     symptom: Symptom
@@ -51,6 +53,14 @@ class Match(NamedTuple):
     part: int = 0
     line: int = 0
     text: str = ""
+    said: str = ""
+
+    def filled(self, text: str) -> str:
+        """A text of the symptom, with what the groups of the pattern hold."""
+        return _HOLE.sub(lambda hole: self._filling(hole[1].split("|")), text)
+
+    def _filling(self, names: list[str]) -> str:
+        return next((self.values[name] for name in names if name in self.values), names[-1])
 
     @property
     def is_sure(self) -> bool:
@@ -123,19 +133,23 @@ def match(symptom: Symptom, context: Context) -> Match | None:
             places.extend(answer.places)
         else:
             missing.append(answer.text)
-    part, line, text = _where(symptom, failure) if symptom.kind == "failure" and failure is not None else (0, 0, "")
+    where = _where(symptom, failure) if symptom.kind == "failure" and failure is not None else (0, 0, "", "")
     still = tuple(dict.fromkeys(missing))
-    return Match(symptom, values, tuple(seen), tuple(reasons), tuple(places), still, against, part, line, text)
+    return Match(symptom, values, tuple(seen), tuple(reasons), tuple(places), still, against, *where)
 
 
-def _where(symptom: Symptom, failure: Failure) -> tuple[int, int, str]:
-    """Which exception of a chain a pattern matches, and the line of the log with its words; 0 and "" if none does."""
+def _where(symptom: Symptom, failure: Failure) -> tuple[int, int, str, str]:
+    """Which exception of a chain a pattern matches, the line of the log with its words, and the last line of them; 0
+    and "" if none does.
+    """
     pattern = _compiled(symptom.pattern)
     for number, part in enumerate(failure.parts):
         if found := pattern.search(part.text):
             before = part.text.count("\n", 0, found.start())
-            return number, part.line_of(before), part.text.split("\n")[before][:200]
-    return 0, 0, ""
+            lines = part.text.split("\n")
+            last = part.text.count("\n", 0, max(found.start(), found.end() - 1))
+            return number, part.line_of(before), lines[before][:200], lines[last].strip()[:200]
+    return 0, 0, "", ""
 
 
 def _find(symptom: Symptom, context: Context) -> tuple[dict[str, str], list[Seen]] | None:

@@ -21,7 +21,7 @@ _ESCAPES = regex(
     r"|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
 )
 # How progress bars end; what follows at once is the line of somebody who did not wait for the end of theirs.
-_BAR_ENDS = ("it/s]", "s/it]", "examples/s]", "B/s]")
+_BAR_END = regex(r"(?:/s|s/ ?[a-z]{1,12})\]")
 _RANKED = regex(r"\[(?:rank|default)_?\d{1,5}\]:? ?(?:Original )?$")
 _TRACEBACK = "Traceback (most recent call last)"
 _LEVEL = r"(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)"
@@ -103,7 +103,7 @@ def _behind_a_bar(text: str) -> str:
     header = text.find(_TRACEBACK)
     if header > 0 and (ranked := _RANKED.search(text, max(0, header - 40), header)) and ranked.start():
         return text[ranked.start() :]
-    end = max(text.rfind(mark) + len(mark) if mark in text else -1 for mark in _BAR_ENDS)
+    end = max((found.end() for found in _BAR_END.finditer(text)), default=-1)
     is_followed = 0 < end < len(text) and not text[end].isspace()
     return text[end:] if is_followed and "[" in text[max(0, end - 80) : end] else text
 

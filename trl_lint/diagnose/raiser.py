@@ -44,11 +44,11 @@ class Raised(NamedTuple):
         """Where it was raised, as a sentence without its end; "" if no frame tells."""
         if self.frame is None:
             return ""
-        place = f"{_short(self.frame)}:{self.frame.line}"
+        place = shown_place(self.frame)
         function = f"in `{self.frame.function}` " if self.frame.function not in ("", "<module>") else ""
         whose = f"by {self.package} " if self.who == "library" else ""
         found = f"Raised {whose}{function}({place})"
-        return f"{found}, which {_short(self.caller)}:{self.caller.line} led to" if self.caller is not None else found
+        return f"{found}, which {shown_place(self.caller)} led to" if self.caller is not None else found
 
 
 def askers(failure: Failure) -> list[Frame]:
@@ -95,6 +95,11 @@ def _framework() -> re.Pattern[str]:
         rf"(?:^|[/\\])(?:src[/\\](?P<inside>{inside})|(?:\w{{1,20}}-)?(?P<twice>{'|'.join(own)})(?=[/\\](?P=twice)\b)"
         r"|(?P<package>llamafactory|llmtuner|sglang(?=[/\\]python)|megatron|unsloth_compiled_cache))[/\\]"
     )
+
+
+def shown_place(frame: Frame) -> str:
+    """File and line of a frame, as people recognise them."""
+    return f"{_short(frame)}:{frame.line}"
 
 
 def _short(frame: Frame) -> str:

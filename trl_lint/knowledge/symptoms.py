@@ -5,7 +5,9 @@ a symptom:
 
 pattern     regular expression over the exceptions and messages of the failure (`Type: message`); with `kind = "note"`
             over the other lines of the log
-note        what the reader should know
+note        what the reader should know; `{value|name|it}` stands for the first of these groups of the pattern that has
+            matched, and for the last word itself if none has; so it does in `title`, `advice` and `settle`
+title       what is wrong, and `advice`, what to do, where this symptom says it better than its cause does
 frames      each must match a frame (`path:function: code`); where the log has no frames this stays open
 last        must match the frame that raised
 raised      who raised: "library", an installed package or the code of a model; "project", the project itself;
@@ -47,6 +49,8 @@ class Symptom(NamedTuple):
 
     pattern: str
     note: str = ""
+    title: str = ""
+    advice: str = ""
     kind: Literal["failure", "note"] = "failure"
     frames: tuple[str, ...] = ()
     last: str = ""
