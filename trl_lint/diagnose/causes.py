@@ -22,6 +22,7 @@ from trl_lint.diagnose.project import Place, ProjectEvidence
 from trl_lint.diagnose.raiser import raised_by
 from trl_lint.diagnose.reader import Log
 from trl_lint.diagnose.refusals import Refused, all_refused_by
+from trl_lint.diagnose.source import condition_of
 from trl_lint.diagnose.statement import REFUSED, stated
 from trl_lint.diagnose.versions import versions_in
 from trl_lint.finding import Finding
@@ -36,6 +37,8 @@ _COMPLAINTS = 5  # lines that are asked
 _NAMED = ("key", "name", "flag", "file")
 # The codes of what the histories tell without any table.
 _PAIR, _OTHER_RELEASE, _REFUSED = "LOG211", "LOG200", "LOG740"
+# Where the condition of a `raise` is read in the file that ran, these have their answer.
+_OF_LIBRARIES = (REFUSED, "LOG223")
 # Notes that leave it to the reader to find the words.
 _POINTS = re.compile(r"\b[Tt]he (?:message|parser|line)\b.{0,30} (?:names|tells|says)\b")
 
@@ -69,6 +72,7 @@ class _Diagnoser:
         self.failure = failure
         self.wording = dating.wording(failure) if failure is not None else None
         self.stated = stated(failure) if failure is not None else None
+        self.condition = condition_of(failure) if failure is not None else ""
         self.drift = drift_of(failure) if failure is not None else None
         self.refused: Refused | None = None
         self.project: ProjectEvidence | None = None
@@ -183,9 +187,11 @@ class _Diagnoser:
             told = [capital(reason) for reason in best.reasons]
             if said is not None:
                 is_kind = said.decides == REFUSED and symptom.fallback and not symptom.general
-                if (cause.code == said.decides or is_kind) and not best.open:
+                is_read = self.condition != "" and cause.code in _OF_LIBRARIES
+                if (cause.code == said.decides or is_kind or is_read) and not best.open:
                     likelihood = "likely"
             if symptom.fallback and self.failure is not None:
+                told += filter(None, [capital(self.condition)])
                 told += filter(None, [raised_by(self.failure).told])
             if NO_TRACEBACK in best.open:
                 told.append(f"{capital(NO_TRACEBACK)}, so nothing tells it from other causes of the same message")

@@ -34,6 +34,8 @@ _ENDS = regex(
         (?:Killed|Segmentation[ ]fault|Bus[ ]error|Aborted|Illegal[ ]instruction|Terminated|Hangup)
         (?:[ ]+\(core[ ]dumped\))?(?:[ ]+.{0,300})?)
     | (?P<fatal>Fatal[ ]Python[ ]error:.*)
+    | (?P<container>FATAL:[ ]{1,6}(?:container|could[ ]not|while|unable|failed|stat|image|exec|no[ ]such).*
+        |docker:[ ]Error[ ]response[ ]from[ ]daemon.*|(?:\[ERROR\][ ])?(?:pyxis|enroot\S{0,20}):[ ].*)
     | (?P<pip>(?:ERROR:[ ])?(?:Cannot[ ]install[ ].{1,150}because.{1,150}conflicting|ResolutionImpossible.*
         |Could[ ]not[ ]find[ ]a[ ]version[ ]that[ ]satisfies.*|No[ ]matching[ ]distribution[ ]found.*
         |Failed[ ]building[ ]wheel[ ]for.*|Could[ ]not[ ]build[ ]wheels[ ]for.*))

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 
 from trl_lint.diagnose.failures import Failure, Frame
-from trl_lint.diagnose.raiser import Raised, package_of_frame, raised_by, shown_place
+from trl_lint.diagnose.raiser import Raised, askers, package_of_frame, raised_by, shown_place
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 
@@ -61,6 +61,10 @@ def stated(failure: Failure) -> Stated | None:
     main = failure.main
     kind = re.split(r"[.(]", main.exception.rstrip(")"))[-1]
     raised = raised_by(failure)
+    inner = failure.innermost
+    if raised.frame is not None and inner is not None and kind not in ("KeyError", "AttributeError"):
+        # Only a name or a key is looked up for others; whatever else fails in `__call__` or `__getitem__` fails there.
+        raised = raised._replace(frame=next((one for one in askers(failure) if one.code), inner))
     code = raised.frame.code.strip() if raised.frame is not None else ""
     for exception, pattern, tell in _READERS:
         if exception in ("", kind) and (found := pattern.match(main.message.strip())):
@@ -77,7 +81,8 @@ def _key(told: _Told) -> Stated | None:
         return None
     at = max(told.code.rfind(f"[{quote}{key}{quote}]") for quote in ("'", '"', ""))
     if at < 0:
-        return Stated(f"{_quoted(told.code)} asks for {_quoted(key)}, which is not there") if told.code else None
+        is_asked = "[" in told.code
+        return Stated(f"{_quoted(told.code)} asks for {_quoted(key)}, which is not there") if is_asked else None
     owner = expression_before(told.code, at)
     noun = "column" if _COLUMNS.search(owner) else "key"
     where = _quoted(owner) if owner else "what is asked"
