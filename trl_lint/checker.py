@@ -28,6 +28,7 @@ from trl_lint.sources.text import MAX_BYTES, TookTooLongError, TooLargeError, re
 
 if TYPE_CHECKING:
     from trl_lint.project.foreign import Foreign
+    from trl_lint.project.launches import Launch
     from trl_lint.python.module import PythonModule
     from trl_lint.run.runs import Run
 
@@ -374,7 +375,8 @@ class Checker:
         from trl_lint.run.runs import run_of
 
         rules = [rule for rule in self._rules if rule.launches]
-        if not (rules or self.run_rules) or not holds_launches(file.path):
+        whole = any(rule.scripts for rule in self._rules)
+        if not (rules or whole or self.run_rules) or not holds_launches(file.path):
             return False
         project = self.project(file.path)
         launches = launches_in(file.path, project)
@@ -388,6 +390,8 @@ class Checker:
 
                 self._see("counting", file.path, partial(seen_in_run, run, self._counting))
             self._check_run(run)
+        if whole:
+            self._check_script(file, launches)
         if not launches and self._counting and file.path.endswith((".yaml", ".yml")):
             from trl_lint.project.unread_launchers import notice_of
 
@@ -395,6 +399,18 @@ class Checker:
             if notice is not None:
                 self.notices_in.setdefault(file.path, {}).setdefault(notice)
         return bool(launches)
+
+    def _check_script(self, file: SourceFile, launches: list[Launch]) -> None:
+        """Check a shell script as a whole."""
+        from trl_lint.project.scripts import script_of
+
+        script = script_of(file, launches)
+        if script is None:
+            return
+        for rule in self._rules:
+            if rule.scripts:
+                judge = partial(rule.check_script, script, self.project(file.path))
+                self._guarded(rule, file.path, judge, "a script")
 
     def _check_run(self, run: Run) -> None:
         """Check a run once, whichever of its files comes first."""

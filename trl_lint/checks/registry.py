@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from trl_lint.project.documents import Document
     from trl_lint.project.launches import Launch
     from trl_lint.project.pins import Manifest
+    from trl_lint.project.scripts import Script
     from trl_lint.python.module import PythonModule
     from trl_lint.run.runs import Run
 
@@ -37,7 +38,7 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TABLES = ("trl_lint.checks.declared", "trl_lint.selection_defaults")
 _DECLARATIONS = (
     "code", "triggers", "needles", "words", "patterns", "skips_tests", "imports", "frameworks", "fences", "documents",
-    "holding", "launches", "runs", "launched", "manifests", "workflows", "counts", "is_slow",
+    "holding", "launches", "scripts", "runs", "launched", "manifests", "workflows", "counts", "is_slow",
 )  # fmt: skip
 
 
@@ -151,6 +152,9 @@ class DeclaredRule(Rule):
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
         return self.rule.check_launch(launch, project)
+
+    def check_script(self, script: Script, project: Project) -> Iterator[Finding]:
+        return self.rule.check_script(script, project)
 
     def check_run(self, run: Run) -> Iterator[Finding]:
         return self.rule.check_run(run)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from trl_lint.project.documents import Document
     from trl_lint.project.launches import Launch
     from trl_lint.project.pins import Manifest
+    from trl_lint.project.scripts import Script
     from trl_lint.python.module import PythonModule
     from trl_lint.run.runs import Run
 
@@ -45,6 +46,7 @@ class Rule:
                  a framework reads) -> `check_document`
     `holding`    documents of the kinds that hold one of these, see `knowledge/families.py`, `Holds` -> `check_document`
     `launches`   True to see every launch command            -> `check_launch`
+    `scripts`    True to see every shell script that starts something, as a whole -> `check_script`
     `runs`       True to see every run, the launch with all that it reads -> `check_run`; with `launched`, only those
                  that some command starts, and no script by itself
     `manifests`  True to see every file that pins packages   -> `check_manifest`; with `workflows` also what the
@@ -74,6 +76,7 @@ class Rule:
     documents: ClassVar[tuple[str, ...]] = ()
     holding: ClassVar[tuple[str, ...]] = ()
     launches: ClassVar[bool] = False
+    scripts: ClassVar[bool] = False
     runs: ClassVar[bool] = False
     launched: ClassVar[bool] = False
     manifests: ClassVar[bool] = False
@@ -109,6 +112,9 @@ class Rule:
         raise NotImplementedError
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
+        raise NotImplementedError
+
+    def check_script(self, script: Script, project: Project) -> Iterator[Finding]:
         raise NotImplementedError
 
     def check_run(self, run: Run) -> Iterator[Finding]:

@@ -254,6 +254,7 @@ def _wanted(rules: list[Rule]) -> str:
         kinds = (*rule.documents, *rule.holding)
         found += [f"configs: {', '.join(kinds[:_MOST_NAMES])}"] if kinds else []
         found += ["commands that start training or serving"] if rule.launches or rule.runs else []
+        found += ["shell scripts that do"] if rule.scripts else []
         found += ["files that pin packages"] if rule.manifests else []
     return "; ".join(found) or "nothing of its own"
 

@@ -55,6 +55,11 @@ def holds_launches(path: str) -> bool:
     return "." not in name or name in _WITH_COMMANDS or _DOCKERFILE.match(name) is not None
 
 
+def is_shell_script(file: SourceFile) -> bool:
+    """Whether a file is one, by its name or by its first line."""
+    return file.path.endswith(_SHELL_SUFFIXES) or _SHEBANG.match(file.data) is not None
+
+
 def read_launches(file: SourceFile) -> list[Launch]:
     """Every launch written in a file, in the order of the text. Raises SourceError if the file cannot be decoded."""
     if not _names_launcher(file.data):
@@ -180,7 +185,7 @@ def _whole_file(file: SourceFile, name: str) -> Iterator[tuple[Source, list[Comm
 
         for held in held_in(file):
             yield held.source, held.commands, False
-    elif name.endswith(_SHELL_SUFFIXES) or _SHEBANG.match(file.data):
+    elif is_shell_script(file):
         from trl_lint.sources.shell import commands
 
         source = Source(file, "shell")

@@ -86,6 +86,7 @@ class ContradictionInFile(Rule):
         from trl_lint.checks.configs import (
             _command_flags,
             _launch_refusals,
+            _launcher_options,
             _openrlhf_groups,
             _openrlhf_refusals,
             _verl_asserts,
@@ -97,6 +98,7 @@ class ContradictionInFile(Rule):
             *_openrlhf_refusals.refused_together(launch, self, project),
             *_openrlhf_groups.misfits(launch, self, project),
             *_launch_refusals.refused_options(launch, self, project),
+            *_launcher_options.given_twice(_launcher_options.called_by(launch), self),
             *_command_flags.refused_flags(launch, self, project),
         ):
             yield self.finding(found.location, found.message, severity=found.severity, related=found.related)

@@ -13,6 +13,7 @@ from trl_lint.finding import Edit, Finding, Fix
 from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.launches import Launch
+from trl_lint.project.scripts import Script
 from trl_lint.run.readers.hydra import Override
 
 _READERS: dict[str, Callable[[Document], Iterator[Problem]]] = {
@@ -25,6 +26,7 @@ class UnknownKey(Rule):
     code = "TRL401"
     documents: ClassVar[tuple[str, ...]] = (*_READERS, "command")
     launches = True
+    scripts = True
     counts = True
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
@@ -38,6 +40,7 @@ class UnknownKey(Rule):
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
         from trl_lint.checks.configs import (
             _command_keys,
+            _launcher_options,
             _misread_config,
             _openrlhf,
             _own_flags,
@@ -54,10 +57,19 @@ class UnknownKey(Rule):
         for word in (
             *_vllm_serve.unknown_flags(launch, self, project),
             *_own_flags.unknown_flags(launch, self, project),
+            *_launcher_options.unknown_options(_launcher_options.called_by(launch), self, project),
+            *_launcher_options.stray_words(launch, self),
+            *_launcher_options.behind_script(launch, self, project),
         ):
             yield self.finding(word.location, word.message, severity=word.severity, related=word.related)
         yield from _command_keys.unknown_flags(launch, self, project)
         yield from _command_keys.foreign_documents(launch, self, project)
+
+    def check_script(self, script: Script, project: Project) -> Iterator[Finding]:
+        from trl_lint.checks.configs._launcher_options import called_in, unknown_options
+
+        for word in unknown_options(called_in(script), self, project):
+            yield self.finding(word.location, word.message, severity=word.severity, related=word.related)
 
     def knows_launch(self, launch: Launch, project: Project) -> Answer:
         from trl_lint.checks.configs._understood import knows_launch

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from trl_lint.project import Project
     from trl_lint.project.documents import Document
     from trl_lint.project.launches import Launch
+    from trl_lint.project.scripts import Script
     from trl_lint.run.runs import Run
 
 
@@ -21,6 +22,7 @@ class ValueNotAllowed(Rule):
     documents = ("accelerate", "deepspeed", "command")
     holding = ("script_fields",)
     launches = True
+    scripts = True
     runs = True
     triggers = CLASSES
 
@@ -84,6 +86,7 @@ class ValueNotAllowed(Rule):
         from trl_lint.checks.configs import (
             _command_flags,
             _command_values,
+            _launcher_options,
             _openrlhf,
             _openrlhf_refusals,
             _own_flags,
@@ -101,7 +104,14 @@ class ValueNotAllowed(Rule):
             *_command_flags.wrong_types(launch, self, project),
             *_command_flags.refused_flags(launch, self, project),
             *_vllm_serve.wrong_values(launch, self, project),
+            *_launcher_options.wrong_values(_launcher_options.called_by(launch), self, project),
         ):
+            yield self.finding(wrong.location, wrong.message, severity=wrong.severity, related=wrong.related)
+
+    def check_script(self, script: Script, project: Project) -> Iterator[Finding]:
+        from trl_lint.checks.configs._launcher_options import called_in, wrong_values
+
+        for wrong in wrong_values(called_in(script), self, project):
             yield self.finding(wrong.location, wrong.message, severity=wrong.severity, related=wrong.related)
 
 

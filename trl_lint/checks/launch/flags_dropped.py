@@ -20,6 +20,7 @@ _ARGUMENT = regex(
     r"(?P<flag>--?[A-Za-z][\w.-]*)(?=[\s=\\\"'$]|\Z)"
     r"|(?P<key>(?:\+{1,2}|~)[A-Za-z_][\w./@-]*|[A-Za-z_][\w/@-]*(?:\.[\w/@-]+)+)="
 )
+_SCRIPT = regex(r"[ \t]*([\w./${}-]{1,200}\.py)(?=[\s\\])")
 _BLANK = regex(r"<[A-Za-z][^<>]{0,200}>")
 _INDENT = regex(r"[ \t]*")
 _COMMENT_MARK = regex(r"[ \t]*(?:#[ \t]*)?")
@@ -41,7 +42,7 @@ class FlagsDropped(Rule):
             return
         if launch.is_documentation and any(_BLANK.search(word.raw) for word in launch.command.words):
             return  # a synopsis: its comments explain the blanks that somebody fills in
-        argument = dropped_argument(launch.source, cut)
+        argument = dropped_argument(launch.source, cut) or dropped_script(launch, cut)
         if argument is None:
             return
         yield self.finding(
@@ -89,6 +90,16 @@ def dropped_argument(source: Source, cut: Cut) -> str | None:
     assert indent is not None  # both match nothing, too
     argument = _ARGUMENT.match(source.text, indent.end())
     return (argument["flag"] or argument["key"]) if argument else None
+
+
+def dropped_script(launch: Launch, cut: Cut) -> str | None:
+    """The script that the cut keeps from a launcher, which then has none to start."""
+    program, script = launch.program, launch.script
+    if program is None or not program.starts_programs or launch.module or (script and (script.text or "x").strip()):
+        return None
+    start = launch.source.text.find("\n", cut.end - 1) + 1 or len(launch.source.text)
+    found = _SCRIPT.match(launch.source.text, start)
+    return found[1] if found is not None else None
 
 
 def read_reason(text: str, cut: Cut) -> str:

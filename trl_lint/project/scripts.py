@@ -1,0 +1,42 @@
+"""A shell script as a whole: all its commands in their order, for what no single launch says."""
+
+from __future__ import annotations
+
+import os
+
+from trl_lint.project.launches import Launch, is_shell_script
+from trl_lint.project.scheduler import Scheduler, read_scheduler
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
+from trl_lint.sources import Source, SourceFile
+from trl_lint.sources.shell import Command, commands
+
+# Where no command starts a program that is known, these are worth a look.
+_NEEDLES = regex(rb"\bray[ \t\\]+(?:start|job)\b")
+
+
+class Script(NamedTuple):
+    """`launches` are those of its commands that start training or serving; `scheduler` is what its head asks for."""
+
+    source: Source
+    commands: tuple[Command, ...]
+    launches: tuple[Launch, ...]
+    scheduler: Scheduler | None
+
+
+def script_of(file: SourceFile, launches: list[Launch]) -> Script | None:
+    """The script that a file is; None where it is none, or starts nothing that rules know of."""
+    if not is_shell_script(file) or not (launches or _NEEDLES.search(file.data)):
+        return None
+    source = launches[0].source if launches else Source(file, "shell")
+    return Script(source, tuple(commands(source)), tuple(launches), read_scheduler(source))
+
+
+def program_of(command: Command) -> tuple[str, ...]:
+    """The plain words that a command begins with, the first without its folder: what is behind a hole is left out."""
+    found: list[str] = []
+    for word in command.words:
+        if word.text is None:
+            break
+        found.append(word.text if found else os.path.basename(word.text))
+    return tuple(found)
