@@ -3,25 +3,39 @@
 from __future__ import annotations
 
 import os
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from trl_lint.project.launches import Launch, is_shell_script
-from trl_lint.project.scheduler import Scheduler, read_scheduler
-from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceFile
-from trl_lint.sources.shell import Command, commands
+
+if TYPE_CHECKING:
+    from trl_lint.project.scheduler import Scheduler
+    from trl_lint.sources.shell import Command
 
 # Where no command starts a program that is known, these are worth a look.
 _NEEDLES = regex(rb"\bray[ \t\\]+(?:start|job)\b")
 
 
-class Script(NamedTuple):
+class Script:
     """`launches` are those of its commands that start training or serving; `scheduler` is what its head asks for."""
 
-    source: Source
-    commands: tuple[Command, ...]
-    launches: tuple[Launch, ...]
-    scheduler: Scheduler | None
+    def __init__(self, source: Source, launches: list[Launch]) -> None:
+        self.source = source
+        self.launches = launches
+
+    @cached_property
+    def commands(self) -> list[Command]:
+        from trl_lint.sources.shell import commands
+
+        return commands(self.source)
+
+    @cached_property
+    def scheduler(self) -> Scheduler | None:
+        from trl_lint.project.scheduler import read_scheduler
+
+        return read_scheduler(self.source)
 
 
 def script_of(file: SourceFile, launches: list[Launch]) -> Script | None:
@@ -29,7 +43,7 @@ def script_of(file: SourceFile, launches: list[Launch]) -> Script | None:
     if not is_shell_script(file) or not (launches or _NEEDLES.search(file.data)):
         return None
     source = launches[0].source if launches else Source(file, "shell")
-    return Script(source, tuple(commands(source)), tuple(launches), read_scheduler(source))
+    return Script(source, launches)
 
 
 def program_of(command: Command) -> tuple[str, ...]:

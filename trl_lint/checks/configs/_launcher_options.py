@@ -75,7 +75,7 @@ def called_by(launch: Launch) -> Iterator[Call]:
 
 def called_in(script: Script) -> Iterator[Call]:
     """The calls of launchers that a script makes and that start no program which is known: those of Ray."""
-    for command in script.commands:
+    for command in script.commands if "ray" in script.source.text else ():
         at = _start_of_ray(command) if not command.errors else None
         if at is None:
             continue
