@@ -371,7 +371,7 @@ class Checker:
 
     def _check_launches(self, file: SourceFile, explicit: bool) -> bool:
         from trl_lint.project.launch_table import launches_in
-        from trl_lint.project.launches import holds_launches
+        from trl_lint.project.launches import holds_launches, is_shell_script
         from trl_lint.run.runs import run_of
 
         rules = [rule for rule in self._rules if rule.launches]
@@ -390,7 +390,7 @@ class Checker:
 
                 self._see("counting", file.path, partial(seen_in_run, run, self._counting))
             self._check_run(run)
-        if whole:
+        if whole and is_shell_script(file):
             self._check_script(file, launches)
         if not launches and self._counting and file.path.endswith((".yaml", ".yml")):
             from trl_lint.project.unread_launchers import notice_of

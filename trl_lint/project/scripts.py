@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from trl_lint.project.launches import Launch, is_shell_script
+from trl_lint.project.launches import Launch
+from trl_lint.project.scheduler import Scheduler, read_scheduler
 from trl_lint.regexes import regex
 from trl_lint.sources import Source, SourceFile
-
-if TYPE_CHECKING:
-    from trl_lint.project.scheduler import Scheduler
-    from trl_lint.sources.shell import Command
+from trl_lint.sources.shell import Command, commands
 
 # Where no command starts a program that is known, these are worth a look.
 _NEEDLES = regex(rb"\bray[ \t\\]+(?:start|job)\b")
@@ -27,20 +24,16 @@ class Script:
 
     @cached_property
     def commands(self) -> list[Command]:
-        from trl_lint.sources.shell import commands
-
         return commands(self.source)
 
     @cached_property
     def scheduler(self) -> Scheduler | None:
-        from trl_lint.project.scheduler import read_scheduler
-
         return read_scheduler(self.source)
 
 
 def script_of(file: SourceFile, launches: list[Launch]) -> Script | None:
-    """The script that a file is; None where it is none, or starts nothing that rules know of."""
-    if not is_shell_script(file) or not (launches or _NEEDLES.search(file.data)):
+    """The script that a shell file is; None where it starts nothing that rules know of."""
+    if not (launches or _NEEDLES.search(file.data)):
         return None
     source = launches[0].source if launches else Source(file, "shell")
     return Script(source, launches)
