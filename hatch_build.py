@@ -30,9 +30,10 @@ class PackTexts(BuildHookInterface[Any]):
             build_data["force_include"][str(written)] = f"trl_lint/rules/{table.name}"
         for folder in COMPRESSED:
             for history in sorted(Path(self.root, "rules", folder).glob("*.txt")):
-                written = Path(self.folder.name, f"{folder}-{history.name}.xz")
-                written.write_bytes(compressed(history.read_bytes()))
-                build_data["force_include"][str(written)] = f"trl_lint/rules/{folder}/{history.name}.xz"
+                ending, data = compressed(history.read_bytes())
+                written = Path(self.folder.name, f"{folder}-{history.name}{ending}")
+                written.write_bytes(data)
+                build_data["force_include"][str(written)] = f"trl_lint/rules/{folder}/{history.name}{ending}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """Remove the files that were written for the build."""

@@ -17,7 +17,7 @@ import pytest
 from documents import ROOT, tool_folder
 from test_wheel_size import MOST
 
-from trl_lint.knowledge import COMPRESSED, PACKED, pack_of, uncommented, unpacked
+from trl_lint.knowledge import COMPRESSED, PACKED, compressed, pack_of, uncommented, unpacked
 
 LEFT_OUT = (
     "trl_lint/knowledge/refresh", "trl_lint/knowledge/tables.py", "trl_lint/knowledge/condition_tables.py",
@@ -56,10 +56,14 @@ def pack_name(name: str) -> str:
     return f"rules/{pack_of(str(ROOT / 'rules' / name))[0]}"
 
 
+def ending_of(history: Path) -> str:
+    return compressed(history.read_bytes())[0]
+
+
 def test_wheel_holds_the_package_and_the_rules_and_nothing_else(wheel: Path):
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     alone = {name for name in checkout_files("rules") if name.split("/")[1] not in (*PACKED, "coverage")}
-    alone = {f"{name}.xz" if name.split("/")[1] in COMPRESSED else name for name in alone}
+    alone = {name + ending_of(ROOT / name) if name.split("/")[1] in COMPRESSED else name for name in alone}
     rules = {f"trl_lint/{name}" for name in alone | {pack_name(name) for name in PACKED}}
     package = {name for name in checkout_files("trl_lint") if not name.startswith(LEFT_OUT)}
     assert names == package | rules
@@ -78,8 +82,10 @@ def test_wheel_holds_every_packed_text_but_for_comments_of_tables(wheel: Path):
 def test_wheel_holds_every_history(wheel: Path):
     archive = zipfile.ZipFile(wheel)
     for path in [path for folder in COMPRESSED for path in (ROOT / "rules" / folder).iterdir()]:
-        held = archive.read(f"trl_lint/rules/{path.parent.name}/{path.name}.xz")
-        assert lzma.decompress(held) == path.read_bytes(), path.name
+        ending = ending_of(path)
+        held = archive.read(f"trl_lint/rules/{path.parent.name}/{path.name}{ending}")
+        unpack = bz2.decompress if ending == ".bz2" else lzma.decompress
+        assert unpack(held) == path.read_bytes(), path.name
 
 
 def test_wheel_is_small(wheel: Path):

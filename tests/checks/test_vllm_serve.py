@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from trl_lint.checks.configs._vllm_serve import _takes, _takes_value
+from trl_lint.checks.configs._launcher_options import takes_value
+from trl_lint.knowledge.launchers import launchers
 from trl_lint.knowledge.refresher.index import Contents
 from trl_lint.knowledge.refresher.serve_flags import serve_flags
 
@@ -83,7 +84,8 @@ def test_a_release_whose_files_are_elsewhere_is_not_known(missing: str):
     ],
 )
 def test_names(name: str, version: str, taken: bool | None):
-    assert _takes(name, version) is taken
+    vllm = launchers()["vllm"]
+    assert vllm.has(vllm.named(name), version) is taken
 
 
 @pytest.mark.parametrize(
@@ -98,4 +100,5 @@ def test_names(name: str, version: str, taken: bool | None):
     ],
 )
 def test_values(name: str, text: str, version: str, taken: bool | None):
-    assert _takes_value(name, text, version) is taken
+    vllm = launchers()["vllm"]
+    assert takes_value(vllm, vllm.named(name), text, version) is taken

@@ -1,4 +1,4 @@
-"""The options of launchers: `rules/launchers.toml`, whose head tells the keys, and of accelerate `rules/api`."""
+"""The options of launchers: `rules/configs/launchers.toml`, whose head tells the keys, and histories of `rules/api`."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from trl_lint.missing import Missing
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 
+_INVERSE = {"enable-": "disable-", "disable-": "enable-", "no-": ""}
 _TYPE = regex(r" type=(\w+)")
 _CHOICES = regex(r" choices=\[([^\]`]+)\]")
 _TAKES_NOTHING = regex(r" action=(?:store_true|store_false|help|store_const)")
@@ -24,19 +25,33 @@ class Launcher(NamedTuple):
 
     command: str
     package: str
-    spelling: Literal["both", "-", "_"]
+    spelling: Literal["both", "loose", "-", "_"]
     history: str = ""
     options: Mapping[str, str] = {}
     releases: Mapping[str, Range] = {}
     enums: Mapping[str, str] = {}
     several: frozenset[str] = frozenset()
     strict: bool = False
-    entry: Literal["", "--"] = ""
+    entry: Literal["", "script", "--"] = ""
+    module: str = ""
+    unless: str = ""
 
     def named(self, text: str) -> str:
         """An option as the table writes it: `--nproc-per-node=2` -> nproc_per_node."""
         name = text.partition("=")[0].removeprefix("--")
+        if self.spelling == "loose":
+            return name.partition(".")[0].replace("_", "-")
         return name.replace("-", "_") if self.spelling == "both" else name
+
+    def has(self, name: str, version: str) -> bool | None:
+        """Whether a release takes an option of this name, or one that begins so; None if nobody knows."""
+        options = self.takes(version)
+        if options is None or name in options or "help".startswith(name):
+            return None if options is None else True
+        if self.spelling == "loose":
+            starts = (name, *(new + name[len(old) :] for old, new in _INVERSE.items() if name.startswith(old)))
+            return any(option.startswith(starts) for option in options)
+        return not self.strict and any(option.startswith(name) for option in options)
 
     @property
     def known(self) -> Mapping[str, str]:
@@ -59,13 +74,18 @@ class _Table(NamedTuple):
 
 @cache
 def _table() -> _Table:
-    return read_rows("launchers.toml", _Table, "*")
+    return read_rows("configs/launchers.toml", _Table, "*")
 
 
 @cache
 def launchers() -> Mapping[str, Launcher]:
     """The launchers by their commands. Raises KnowledgeError if the table is malformed."""
     return {one.command: one for one in _table().launcher}
+
+
+@cache
+def launchers_by_module() -> Mapping[str, Launcher]:
+    return {one.module: one for one in launchers().values() if one.module}
 
 
 def has_another_name(option: str, launcher: Launcher) -> bool:
@@ -92,7 +112,7 @@ def _of_release(command: str, version: str) -> Mapping[str, str] | None:
     found = facts(launcher.package, f"flags {launcher.history}", version)
     if isinstance(found, Missing):
         return None
-    options = {name[2:].replace("-", "_"): _kind(text) for name, text in found.items() if name.startswith("--")}
+    options = {launcher.named(name): _kind(text) for name, text in found.items() if name.startswith("--")}
     for name, enum in launcher.enums.items():
         words = members(enum, version)
         if words is not None and name in options:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from functools import cached_property
 
 from trl_lint.project.launches import Launch
@@ -37,13 +36,3 @@ def script_of(file: SourceFile, launches: list[Launch]) -> Script | None:
         return None
     source = launches[0].source if launches else Source(file, "shell")
     return Script(source, launches)
-
-
-def program_of(command: Command) -> tuple[str, ...]:
-    """The plain words that a command begins with, the first without its folder: what is behind a hole is left out."""
-    found: list[str] = []
-    for word in command.words:
-        if word.text is None:
-            break
-        found.append(word.text if found else os.path.basename(word.text))
-    return tuple(found)

@@ -1,4 +1,4 @@
-"""Options of launchers (accelerate, torchrun, deepspeed, ray) that are not theirs, and values that they do not take."""
+"""Options that a launcher or server does not have, and values that it does not take: `configs/launchers.toml`."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from functools import partial
 
 from trl_lint.checks._phrases import either, with_scope
 from trl_lint.checks.configs._asserts import Problem
+from trl_lint.checks.configs._command_keys import is_there_since
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_config
 from trl_lint.finding import Location, Severity
 from trl_lint.grading import Evidence
-from trl_lint.knowledge.launchers import Launcher, has_another_name, launchers, name_elsewhere
-from trl_lint.knowledge.wrappers import wrappers
+from trl_lint.knowledge.launchers import Launcher, has_another_name, launchers, launchers_by_module, name_elsewhere
+from trl_lint.knowledge.wrappers import names_of_wrappers, wrappers
 from trl_lint.project import Project
 from trl_lint.project.launchers import basename, tail_of
 from trl_lint.project.launches import Launch
+from trl_lint.project.own_copy import has_own_copy
 from trl_lint.project.scripts import Script
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
@@ -32,6 +34,7 @@ _NUMBERS = {
 }
 _IN_WORDS = {"int": "a whole number", "int:int": "two with `:` between them", "float": "a number"}
 _READS_ARGUMENTS = (b"argv", b"rgument", b"pars", b"fire", b"click", b"tyro", b"typer", b"hydra", b"absl", b"import *")
+_NONE = ("", "None")  # taken where a value may be missing, which the choices do not say
 # What people write behind an option that takes nothing, and which then is the name of the script.
 _STRAY = regex(r"(?i:true|false|yes|no|on|off)\Z|\d+\Z")
 
@@ -56,8 +59,14 @@ class Call(NamedTuple):
 
 def called_by(launch: Launch) -> Iterator[Call]:
     """The launcher of a command with its own options, if it is one whose options are known."""
-    launcher = launchers().get(launch.launcher)
-    if launcher is None or launch.command.errors:
+    launcher = launchers().get(launch.launcher) or launchers_by_module().get(launch.module or "")
+    if launcher is None or launch.command.errors or not names_of_wrappers("container").isdisjoint(launch.wrappers):
+        return
+    if launcher.unless and any((word.text or "").startswith(launcher.unless) for word in launch.args):
+        return
+    if not launcher.entry:
+        options = tuple(_options(launch.args, launcher))
+        yield Call(launcher, options, launch.source, launch.is_mild, launch.is_documentation)
         return
     end = launch.script.start if launch.script is not None else launch.args[0].start if launch.args else None
     words = [
@@ -102,11 +111,11 @@ def _options(words: Sequence[Word], launcher: Launcher) -> Iterator[Given]:
         word = words[at]
         text = word.text
         at += 1
-        if launcher.entry and text == launcher.entry:
+        if text == "--":
             return
         if text is None or not text.startswith("-") or len(text) == 1:
-            if text is not None and not launcher.entry:
-                return  # the program that it starts
+            if text is not None and launcher.entry == "script":
+                return
             behind = behind or (word if launcher.entry else None)
             continue
         if not _OPTION.match(text):
@@ -141,9 +150,11 @@ def _unknown(option: Given, call: Call, rule: Rule, project: Project) -> Problem
 
     launcher, text = call.launcher, option.word.text or ""
     name = launcher.named(text)
-    judged = None if is_marked(text) else _judged(partial(_takes, launcher, name), call, rule, project)
+    takes = partial(launcher.has, name)
+    judged = None if is_marked(text) else _judged(takes, call, rule, project)
     if judged is None:
         return None
+    since = is_there_since(launcher.package, launcher.package, takes, judged.version) if judged.version else ""
     written = text.partition("=")[0]
     elsewhere = name_elsewhere(name, launcher)
     if option.behind is not None:
@@ -152,10 +163,10 @@ def _unknown(option: Given, call: Call, rule: Rule, project: Project) -> Problem
         hint = f": that is an option of `{elsewhere[1]}`, and `--{elsewhere[0]}` is the one here"
     else:
         near = did_you_mean(f"--{name}", [f"--{each}" for each in launcher.takes(judged.version) or {}])
-        if call.is_shown and not near:
-            return None
+        if not (near or since) and (call.is_shown or (launcher.spelling == "loose" and judged.is_assumed)):
+            return None  # a blank to fill in; one that is newer than the releases known here
         hint = f": {near}" if near else ""
-    message = f"`{launcher.command}` stops at start, since it has no option `{written}`{hint}"
+    message = f"`{launcher.command}` stops at start, since it has no option `{written}`{since}{hint}"
     place = call.source.location(option.word.start, min(option.word.end, option.word.start + len(written)))
     return Problem(place, with_scope(message, judged.scope), judged.severity, judged.related)
 
@@ -165,9 +176,9 @@ def wrong_values(calls: Iterable[Call], rule: Rule, project: Project) -> Iterato
     for call in calls:
         for option in call.given:
             value, name = option.value, call.launcher.named(option.word.text or "")
-            if value is None or not value.text or is_marked(value.text):
+            if value is None or not value.text or is_marked(value.text) or value.text.startswith("-"):
                 continue
-            judged = _judged(partial(_takes_value, call.launcher, name, value.text), call, rule, project)
+            judged = _judged(partial(takes_value, call.launcher, name, value.text), call, rule, project)
             if judged is None:
                 continue
             kind = (call.launcher.takes(judged.version) or {}).get(name, "")
@@ -235,39 +246,38 @@ def behind_script(launch: Launch, rule: Rule, project: Project) -> Iterator[Prob
 
 
 class _Judged(NamedTuple):
-    version: str
+    """As `Verdict`."""
+
     severity: Severity
     scope: str
     related: tuple[Location, ...]
+    version: str = ""
+    is_assumed: bool = False
 
 
 def _judged(is_fine: Callable[[str], bool | None], call: Call, rule: Rule, project: Project) -> _Judged | None:
     """What the releases in use say; of a package without a history all that were read are in one table."""
     package, environment = call.launcher.package, project.environment(call.source.path)
     level = Level(rule, call.is_mild, of_code=False)
-    if package in environment.choices:
+    if has_own_copy(package, call.source.path, project):
+        return None
+    if (chosen := environment.choices.get(package)) is not None:
         verdict = judge_config(environment.choices, package, is_fine, level)
-        return _Judged(verdict.version, verdict.severity, verdict.scope, verdict.related) if verdict else None
+        return _Judged(*verdict[:3], verdict.version, chosen.assumed) if verdict else None
     held = environment.package(package)
     if held.is_own or held.is_tip or is_fine("") is not False:
         return None
-    return _Judged("", level.graded(Evidence(always=True)), "", ())
+    return _Judged(level.graded(Evidence(always=True)), "", ())
 
 
-def _takes(launcher: Launcher, name: str, version: str) -> bool | None:
-    options = launcher.takes(version)
-    if options is None or name in options:
-        return None if options is None else True
-    # argparse takes the beginning of a name.
-    return name == "help" or (not launcher.strict and any(option.startswith(name) for option in options))
-
-
-def _takes_value(launcher: Launcher, name: str, text: str, version: str) -> bool | None:
+def takes_value(launcher: Launcher, name: str, text: str, version: str) -> bool | None:
     options = launcher.takes(version)
     kind = (options or {}).get(name, "")
     choices = kind.split("|")
     if options is None or kind in ("", "-"):
         return None if options is None else True
+    if launcher.spelling == "loose" and text in _NONE:
+        return True
     if text.isupper() and text.lower() not in choices and not any(map(str.isdigit, text)):
         return True  # a blank to fill in
     return text in choices or any(each in _NUMBERS and _NUMBERS[each].match(text) for each in choices)

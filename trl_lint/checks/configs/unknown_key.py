@@ -45,7 +45,6 @@ class UnknownKey(Rule):
             _openrlhf,
             _own_flags,
             _verl_keys,
-            _vllm_serve,
         )
 
         yield from _misread_config.misread_config(launch, self, project)
@@ -55,7 +54,6 @@ class UnknownKey(Rule):
         for flag in _openrlhf.unknown_flags(launch, self, project):
             yield self.finding(flag.location, flag.message, severity=flag.severity, related=flag.related, fix=flag.fix)
         for word in (
-            *_vllm_serve.unknown_flags(launch, self, project),
             *_own_flags.unknown_flags(launch, self, project),
             *_launcher_options.unknown_options(_launcher_options.called_by(launch), self, project),
             *_launcher_options.stray_words(launch, self),

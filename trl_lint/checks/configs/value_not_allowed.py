@@ -92,7 +92,6 @@ class ValueNotAllowed(Rule):
             _own_flags,
             _verl_asserts,
             _verl_validation,
-            _vllm_serve,
         )
 
         for wrong in (
@@ -103,7 +102,6 @@ class ValueNotAllowed(Rule):
             *_command_values.refused_values(launch, self, project),
             *_command_flags.wrong_types(launch, self, project),
             *_command_flags.refused_flags(launch, self, project),
-            *_vllm_serve.wrong_values(launch, self, project),
             *_launcher_options.wrong_values(_launcher_options.called_by(launch), self, project),
         ):
             yield self.finding(wrong.location, wrong.message, severity=wrong.severity, related=wrong.related)
