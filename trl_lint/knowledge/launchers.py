@@ -16,7 +16,7 @@ from trl_lint.regexes import regex
 
 _INVERSE = {"enable-": "disable-", "disable-": "enable-", "no-": ""}
 _TYPE = regex(r" type=(\w+)")
-_CHOICES = regex(r" choices=\[([^\]`]+)\]")
+_CHOICES = regex(r" choices=\[([^\]`]{1,400})\]")
 _TAKES_NOTHING = regex(r" action=(?:store_true|store_false|help|store_const)")
 
 

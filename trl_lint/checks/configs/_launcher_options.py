@@ -28,15 +28,15 @@ from trl_lint.sources.shell import Command, Word
 
 _OPTION = regex(r"--[a-z][\w-]*(?:=|\Z)")
 _NUMBERS = {
-    "int": regex(r"[+-]?\d+\Z"),
-    "int:int": regex(r"\d+:\d+\Z"),
-    "float": regex(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\Z"),
+    "int": regex(r"[+-]?\d{1,20}\Z"),
+    "int:int": regex(r"\d{1,9}:\d{1,9}\Z"),
+    "float": regex(r"[+-]?[\d.][\d.eE+-]{0,30}\Z"),
 }
 _IN_WORDS = {"int": "a whole number", "int:int": "two with `:` between them", "float": "a number"}
 _READS_ARGUMENTS = (b"argv", b"rgument", b"pars", b"fire", b"click", b"tyro", b"typer", b"hydra", b"absl", b"import *")
 _NONE = ("", "None")  # taken where a value may be missing, which the choices do not say
 # What people write behind an option that takes nothing, and which then is the name of the script.
-_STRAY = regex(r"(?i:true|false|yes|no|on|off)\Z|\d+\Z")
+_STRAY = regex(r"(?i:true|false|yes|no|on|off)\Z|\d{1,9}\Z")
 
 
 class Given(NamedTuple):
