@@ -34,6 +34,7 @@ _NUMBERS = {
 }
 _IN_WORDS = {"int": "a whole number", "int:int": "two with `:` between them", "float": "a number"}
 _READS_ARGUMENTS = (b"argv", b"rgument", b"pars", b"fire", b"click", b"tyro", b"typer", b"hydra", b"absl", b"import *")
+_OTHER_ENVIRONMENT = frozenset({"conda", "mamba", "micromamba", "pipx", "pixi", "uvx"})
 _NONE = ("", "None")  # taken where a value may be missing, which the choices do not say
 # What people write behind an option that takes nothing, and which then is the name of the script.
 _STRAY = regex(r"(?i:true|false|yes|no|on|off)\Z|\d{1,9}\Z")
@@ -60,7 +61,9 @@ class Call(NamedTuple):
 def called_by(launch: Launch) -> Iterator[Call]:
     """The launcher of a command with its own options, if it is one whose options are known."""
     launcher = launchers().get(launch.launcher) or launchers_by_module().get(launch.module or "")
-    if launcher is None or launch.command.errors or not names_of_wrappers("container").isdisjoint(launch.wrappers):
+    if launcher is None or launch.command.errors:
+        return
+    if not (_OTHER_ENVIRONMENT | names_of_wrappers("container")).isdisjoint(launch.wrappers):
         return
     if launcher.unless and any((word.text or "").startswith(launcher.unless) for word in launch.args):
         return
