@@ -57,6 +57,7 @@ ON_BY_DEFAULT = {
     "TRL505": True,
     "TRL506": True,
     "TRL507": True,
+    "TRL508": True,
     "TRL601": True,
     "TRL602": True,
     "TRL603": True,

@@ -79,6 +79,7 @@ DECLARED: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     'trl_lint.checks.launch.linked_file_missing': ((), {'code': 'TRL504', 'holding': ('deepspeed',), 'launches': True}),
     'trl_lint.checks.launch.more_ranks_than_gpus': (('trl_lint.finding',), {'code': 'TRL503', 'runs': True, 'launched': True}),
     'trl_lint.checks.launch.plain_python_on_several_gpus': (('trl_lint.checks.launch._visible',), {'code': 'TRL501', 'launches': True}),
+    'trl_lint.checks.launch.script_starts_wrong': ((), {'code': 'TRL508', 'launches': True, 'scripts': True}),
     'trl_lint.checks.launch.server_and_trainer_share_gpu': ((), {'code': 'TRL502', 'runs': True, 'launched': True}),
     'trl_lint.checks.launch.stale_environment_variable': ((), {'code': 'TRL506', 'needles': (b'CUDA_VIS', b'NCCL_ASYNC_ERROR_HANDLING', b'NCCL_BLOCKING_WAIT', b'PYTORCH_CUDA_A', b'TRANSFORMERS_CACHE', b'VLLM_', b'HF_HUB_ENABLE_HF_TRANSFER', b'HF_HUB_LOCAL_DIR_AUTO_SYMLINK_THRESHOLD'), 'imports': ('os', 'ray'), 'holding': ('environment',), 'launches': True, 'manifests': True}),
     'trl_lint.checks.launch.variable_never_set': (('trl_lint.regexes',), {'code': 'TRL507', 'launches': True}),

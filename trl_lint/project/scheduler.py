@@ -11,12 +11,16 @@ from trl_lint.words import read_count
 
 
 class Scheduler(NamedTuple):
-    """What the head of a batch script asks for: GPUs on the node that runs it, tasks per node; None where unknown."""
+    """What the head of a batch script asks for: GPUs on the node that runs it, tasks (per node, or in all), machines,
+    tasks on each; None where unknown.
+    """
 
     gpus: int | None
     tasks: int | None
     start: int
     end: int
+    nodes: int | None = None
+    on_each: int | None = None
 
 
 def read_scheduler(source: Source) -> Scheduler | None:
@@ -28,7 +32,7 @@ def read_scheduler(source: Source) -> Scheduler | None:
         return None
     gpus: int | None = None
     place = found[0]
-    nodes = tasks = per_task = None
+    nodes = tasks = per_task = on_each = None
     for directive in found:
         count = _gpus_per_node(directive)
         if count is not None:
@@ -36,9 +40,11 @@ def read_scheduler(source: Source) -> Scheduler | None:
         if directive.name in ("--nodes", "-N"):
             nodes = read_count(directive.value)
         elif directive.name == "--exclusive":
-            return Scheduler(None, None, directive.start, directive.end)  # all that the machine has, it may be
+            return Scheduler(None, None, directive.start, directive.end, nodes)  # all that the machine has, it may be
         elif directive.name in ("--ntasks", "-n", "--ntasks-per-node"):
             tasks = max(tasks or 0, read_count(directive.value) or 1_000_000)
+            if directive.name == "--ntasks-per-node":
+                on_each = read_count(directive.value)
     for directive in found:
         if directive.scheduler == "SBATCH" and gpus is None:
             # Without a number of nodes the GPUs may be spread over several.
@@ -47,7 +53,9 @@ def read_scheduler(source: Source) -> Scheduler | None:
             elif directive.name == "--gpus-per-task" and tasks == 1:
                 per_task = read_count(directive.value.rpartition(":")[2])
                 gpus, place = per_task, directive
-    return Scheduler(gpus, tasks, place.start, place.end)
+    if on_each is None and tasks and nodes and tasks % nodes == 0:
+        on_each = tasks // nodes
+    return Scheduler(gpus, tasks, place.start, place.end, nodes, on_each)
 
 
 def _gpus_per_node(directive: Directive) -> int | None:

@@ -1,0 +1,108 @@
+"""Commands of a script that are never reached, do not last, or name what they start in the wrong way."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from trl_lint.checks.launch._nodes import Fault
+from trl_lint.checks.launch._visible import TRANSPARENT
+from trl_lint.project import Project
+from trl_lint.project.launches import Launch
+from trl_lint.project.scripts import Script
+from trl_lint.run.runs import run_of
+
+_SERVERS = frozenset({"sglang.launch_server", "lmdeploy.serve.openai.api_server", "vllm.entrypoints.api_server"})
+# These say something, and wait for nothing.
+_BRIEF = frozenset({"echo", "printf", "date", "hostname", "export", "cd", "set", "true", ":", "disown"})
+
+
+def unreached(script: Script, project: Project) -> Iterator[Fault]:
+    """A server in the foreground, before what needs it."""
+    for at, launch in enumerate(script.launches):
+        command = launch.command
+        if command.background or launch.is_documentation or command.errors or command.function:
+            continue
+        if not _serves(launch, project) or not TRANSPARENT.issuperset(launch.wrappers) or "timeout" in launch.wrappers:
+            continue
+        after = next((one for one in script.launches[at + 1 :] if set(command.branch) <= set(one.command.branch)), None)
+        if after is None or after.command.start < command.end or after.command.function or command.piped_from:
+            continue
+        yield Fault(
+            launch.location,
+            "this server runs in the foreground and does not return, so the command below it never starts: put `&` "
+            "behind it, and wait until it answers",
+            (after.location._replace(message="never reached"),),
+        )
+
+
+def _serves(launch: Launch, project: Project) -> bool:
+    program = launch.program
+    if program is not None and (program.serves_only or program.server_of(launch.subcommand) is not None):
+        return True
+    return launch.module in _SERVERS or run_of(launch, project).framework == "vllm"
+
+
+def cut_short(script: Script) -> Iterator[Fault]:
+    """A job that ends with its script while what it put into the background still runs."""
+    if script.scheduler is None or not script.launches or "wait" in script.source.text.split():
+        return
+    last = script.launches[-1]
+    if not last.command.background or last.command.function or last.command.errors or last.is_documentation:
+        return
+    later = [one for one in script.commands if one.start > last.command.start and one.start >= last.command.end]
+    if any(one.words[0].text not in _BRIEF for one in later):
+        return
+    yield Fault(
+        last.location,
+        "the script ends while this runs in the background, and the job ends with it: end the script with `wait`",
+    )
+
+
+def wrong_folder(script: Script, project: Project) -> Iterator[Fault]:
+    """`cd` into a folder that nobody has, before a script that lies in another one."""
+    for launch in script.launches:
+        name, folder = launch.script.text if launch.script is not None else None, launch.command.directory
+        if name is None or not name.endswith(".py") or launch.candidates or launch.is_documentation:
+            continue
+        if not folder or os.path.isabs(folder) or any(mark in script.source.text for mark in _MAKES):
+            continue
+        before = [one for one in script.commands if one.start < launch.command.start and one.words[0].text == "cd"]
+        homes = {os.path.dirname(path) for path in project.paths if path.endswith(f"/{name}")}
+        if not before or before[-1].branch or len(homes) != 1 or _is_there(folder, project):
+            continue
+        said, home = before[-1], os.path.relpath(next(iter(homes)), project.root).replace(os.sep, "/")
+        yield Fault(
+            script.source.location(said.start, said.end),
+            f"there is no folder `{folder}` here, so `{name}` is not found: it lies in `{home}`",
+            (launch.location._replace(message="started here"),),
+        )
+
+
+_MAKES = ("mkdir", "git clone", "unzip", "tar ", "cp -r", "rsync", "wget", "mv ")
+
+
+def _is_there(folder: str, project: Project) -> bool:
+    end = f"/{os.path.basename(os.path.normpath(folder))}/"
+    return any(end in path for path in project.paths)
+
+
+def misnamed(launch: Launch, project: Project) -> Iterator[Fault]:
+    """`python -m pkg/mod.py`, which names no module, and `python pkg.mod`, which names no file."""
+    command, module = launch.command, launch.module
+    if command.errors or command.directory is None:
+        return
+    if module and (module.endswith(".py") or "/" in module):
+        word = next(word for word in command.words if word.text == module)
+        path = module if module.endswith(".py") else f"{module}.py"
+        if len(launch.files_named(path)) == 1:
+            dotted = path[:-3].removeprefix("./").replace("/", ".")
+            message = f"`-m` takes the name of a module: write `-m {dotted}`, or leave `-m` out"
+            yield Fault(launch.source.location(word.start, word.end), message)
+    script = launch.script
+    text = (script.text or "") if script is not None else ""
+    if script is None or launch.candidates or not all(map(str.isidentifier, text.split("."))) or "." not in text:
+        return
+    if not text.endswith(".py") and len(launch.files_named(text.replace(".", "/") + ".py")) == 1:
+        message = f"there is no file `{text}`: a module is started with `-m {text}`"
+        yield Fault(launch.source.location(script.start, script.end), message)
