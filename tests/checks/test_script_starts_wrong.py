@@ -95,6 +95,7 @@ FINE = {
     "a folder": "cd src\npython tune.py\n",
     "a folder that is made": "mkdir sources\ncd sources\npython tune.py\n",
     "a folder of the machine": "cd /work/sources\npython tune.py\n",
+    "a folder above": "cd ../..\npython tune.py\n",
     "a folder from outside": "cd $SOURCES\npython tune.py\n",
     "a module": "python -m src.tune --lr 1\n",
     "a module of others": "python -m http.server\n",

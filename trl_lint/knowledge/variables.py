@@ -36,6 +36,7 @@ class Variable(NamedTuple):
     rename_safety: Literal["safe", "unsafe"] = "safe"
     others: tuple[str, ...] = ()
     overruled: str = ""
+    mentions: str = ""
     is_listed: bool = False  # in a `.txt` file: nothing but the release that stopped reading it is known
 
     def fits(self, value: str) -> bool:
@@ -50,6 +51,8 @@ class Variable(NamedTuple):
         told = next((name for name in self.others if others.get(name, "") != ""), None)
         if told is None:
             return self.effect
+        if not self.overruled:
+            return None
         other = (others[told] or value).rstrip("/")
         return None if f"{value.rstrip('/')}/".startswith(f"{other}/") else self.overruled.format(told)
 
@@ -59,11 +62,23 @@ class Spelling(NamedTuple):
 
     name: str
     consequence: str
+    slips: tuple[str, ...] = ()
+    exact: bool = False
+
+
+class Once(NamedTuple):
+    """Variables that a module reads once, when it is imported, and packages that import it."""
+
+    names: tuple[str, ...]
+    module: str
+    importers: tuple[str, ...]
+    evidence: tuple[str, ...]
 
 
 class _Table(NamedTuple):
     variable: tuple[Variable, ...] = ()
     spelling: tuple[Spelling, ...] = ()
+    once: tuple[Once, ...] = ()
 
 
 @cache
@@ -81,6 +96,12 @@ def variables() -> tuple[Variable, ...]:
 def spellings() -> tuple[Spelling, ...]:
     """Every variable that people misspell. Raises KnowledgeError if a table is malformed."""
     return tuple(row for table in _tables() for row in table.spelling)
+
+
+@cache
+def read_once() -> dict[str, Once]:
+    """By name: the variables that a module reads when it is imported."""
+    return {name: row for table in _tables() for row in table.once for name in row.names}
 
 
 @cache
@@ -126,10 +147,13 @@ def misspelt(name: str) -> Spelling | None:
     """The variable that a name was certainly meant to be; None for one that may be somebody's own."""
     if any(name == spelling.name for spelling in spellings()):
         return None
-    return next((spelling for spelling in spellings() if _is_slip(name, spelling.name)), None)
+    return next((spelling for spelling in spellings() if _is_slip(name, spelling)), None)
 
 
-def _is_slip(name: str, meant: str) -> bool:
+def _is_slip(name: str, spelling: Spelling) -> bool:
+    meant = spelling.name
+    if name in spelling.slips or spelling.exact:
+        return name in spelling.slips
     # `MUSA_VISIBLE_DEVICES` is another vendor's, and `CUDA_VISIBLE_DEVICES_2` somebody's own.
     first, own = meant.partition("_")[0], name.rstrip("0123456789").rstrip("_")
     if name.partition("_")[0] != first or own == meant:

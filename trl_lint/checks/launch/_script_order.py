@@ -61,16 +61,25 @@ def cut_short(script: Script) -> Iterator[Fault]:
 
 def wrong_folder(script: Script, project: Project) -> Iterator[Fault]:
     """`cd` into a folder that nobody has, before a script that lies in another one."""
+    told: set[int] = set()
     for launch in script.launches:
         name, folder = launch.script.text if launch.script is not None else None, launch.command.directory
         if name is None or not name.endswith(".py") or launch.candidates or launch.is_documentation:
             continue
-        if not folder or os.path.isabs(folder) or any(mark in script.source.text for mark in _MAKES):
+        if (
+            not folder
+            or os.path.isabs(folder)
+            or folder.startswith(".")
+            or any(mark in script.source.text for mark in _MAKES)
+        ):
             continue
         before = [one for one in script.commands if one.start < launch.command.start and one.words[0].text == "cd"]
         homes = {os.path.dirname(path) for path in project.paths if path.endswith(f"/{name}")}
         if not before or before[-1].branch or len(homes) != 1 or _is_there(folder, project):
             continue
+        if before[-1].start in told:
+            continue
+        told.add(before[-1].start)
         said, home = before[-1], os.path.relpath(next(iter(homes)), project.root).replace(os.sep, "/")
         yield Fault(
             script.source.location(said.start, said.end),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 
 from trl_lint.checks.launch._variables import (
@@ -24,9 +25,10 @@ from trl_lint.project.documents import Document
 from trl_lint.project.environment import Environment
 from trl_lint.project.launches import Launch
 from trl_lint.project.pins import Manifest
+from trl_lint.project.scripts import Script
 from trl_lint.python.module import PythonModule
 from trl_lint.run.runs import run_of
-from trl_lint.sources import Source
+from trl_lint.sources import Source, SourceError
 
 _TRUE = frozenset({"true", "1", "yes"})
 
@@ -34,13 +36,15 @@ _TRUE = frozenset({"true", "1", "yes"})
 class StaleEnvironmentVariable(Rule):
     code = "TRL506"
     launches = True
+    scripts = True
     manifests = True
     holding = ("environment",)
     imports = ("os", "ray")
     # The names of rules/environment, so that no Python file is parsed in vain; a test compares the two.
     needles = (
         b"CUDA_VIS", b"NCCL_ASYNC_ERROR_HANDLING", b"NCCL_BLOCKING_WAIT", b"PYTORCH_CUDA_A", b"TRANSFORMERS_CACHE",
-        b"VLLM_", b"HF_HUB_ENABLE_HF_TRANSFER", b"HF_HUB_LOCAL_DIR_AUTO_SYMLINK_THRESHOLD",
+        b"VLLM_", b"HF_HUB_", b"HF_HOME", b"HF_DATASETS_", b"TRANSFORMERS_OFFLINE", b"HF_ENDPOINT", b"WANDB_DISABLED",
+        b"CUDA_LAUNCH_B", b"PYTHONUN", b"TOKENIZERS_P", b"OMP_NUM_T", b"NCCL_P2P_D", b"NCCL_IB_D", b"NCCL_SOCKET_IF",
     )  # fmt: skip
 
     def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
@@ -76,10 +80,20 @@ class StaleEnvironmentVariable(Rule):
             yield from self.found(setting, project.environment(document.path), lambda name: False)
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
+        from trl_lint.checks.launch._handed_on import set_late
+
+        for fault in set_late(module):
+            yield self.finding(fault.location, fault.message, severity="warning", related=fault.related)
         text = module.text
         for setting in python_settings(module):
             # A name that the file mentions twice may be its own.
             yield from self.found(setting, project.environment(module.path), lambda name: text.count(name) > 1)
+
+    def check_script(self, script: Script, project: Project) -> Iterator[Finding]:
+        from trl_lint.checks.launch._handed_on import behind_ray, not_exported
+
+        for fault in (*not_exported(script, project), *behind_ray(script, project)):
+            yield self.finding(fault.location, fault.message, severity="warning", related=fault.related)
 
     def found(self, setting: Setting, environment: Environment, is_own: Callable[[str], bool]) -> Iterator[Finding]:
         finding = self.judged(setting, environment, lambda package: False, lambda text: False, is_own)
@@ -104,6 +118,8 @@ class StaleEnvironmentVariable(Rule):
                 continue
             effect = entry.effect_beside(setting.value, setting.beside)
             if effect is None or (entry.is_listed and is_own(setting.name)):
+                continue
+            if entry.mentions and not has_argument(f"mentions {entry.mentions}"):
                 continue
             if entry.when and not any(all(map(has_argument, group)) for group in entry.when):
                 continue
@@ -156,6 +172,8 @@ def uses(package: str, launch: Launch) -> bool:
 
 def has_argument(launch: Launch, text: str, project: Project) -> bool:
     """Whether the program certainly gets `--flag` (switched on) or `--flag=value`, as an argument or in its recipe."""
+    if text.startswith("mentions "):
+        return _mentions(launch, text.partition(" ")[2], project)
     flag, equals, wanted = text.partition("=")
     value = launch.flag(flag)
     if value is UNKNOWN:
@@ -166,6 +184,15 @@ def has_argument(launch: Launch, text: str, project: Project) -> bool:
     document = run_of(launch, project).recipe
     set_there = document.value(flag.lstrip("-")) if document is not None else None
     return set_there == wanted if equals else set_there is True
+
+
+def _mentions(launch: Launch, word: str, project: Project) -> bool:
+    """Whether the words of a command, or its script, hold a word."""
+    if any(word in (one.text or "") for one in launch.args):
+        return True
+    with suppress(OSError, SourceError):
+        return launch.script_path is not None and project.files.holds(launch.script_path, word.encode())
+    return False
 
 
 def _is_own(name: str, launch: Launch, project: Project) -> bool:
