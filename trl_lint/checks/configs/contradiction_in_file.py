@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from trl_lint.checks.configs._accelerator_calls import ACCELERATOR, given_together
 from trl_lint.checks.configs._constructor_refusals import CLASSES, refusals
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Location
@@ -21,9 +22,10 @@ class ContradictionInFile(Rule):
     documents = ("any",)
     launches = True
     runs = True
-    triggers = CLASSES
+    triggers = (*CLASSES, ACCELERATOR)
 
     def check_call(self, site: Site) -> Iterator[Finding]:
+        yield from given_together(site, self)
         yield from refusals(site, self)
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:

@@ -143,6 +143,8 @@ class Room(NamedTuple):
 def _room_of(run: Run) -> Room | None:
     """The GPUs that the text gives a run; None where it does not say, and for a run on the CPU."""
     launch = run.launch
+    if (own := _own_choice(run)) is not None:
+        return own
     ids, word = launch.visible_gpus, launch.visible_word
     if ids:
         place = launch.location if word is None else launch.source.location(word.start, word.end)
@@ -159,6 +161,26 @@ def _room_of(run: Run) -> Room | None:
     if is_submitted_with_gpus(launch.source.path, run.project):
         return None
     return Room(job.gpus, job.location.message, job.location, True)
+
+
+def _own_choice(run: Run) -> Room | None:
+    """The GPUs that the script itself makes visible: `os.environ["CUDA_VISIBLE_DEVICES"] = "0"` in every process."""
+    path, program = run.launch.script_path, run.launch.program
+    if path is None or program is None or not program.starts_programs:
+        return None
+    with suppress(OSError, SourceError):
+        if not run.project.files.holds(path, b'"CUDA_VISIBLE_DEVICES"', b"'CUDA_VISIBLE_DEVICES'"):
+            return None
+        from trl_lint.checks.launch._variables import python_settings
+
+        module = run.project.module_in(path)
+        top = {module.location(node)[1] for node in module.tree.body}
+        for setting in python_settings(module):
+            ids = [one for one in (setting.value or "").split(",") if one.strip()]
+            if setting.name == "CUDA_VISIBLE_DEVICES" and ids and setting.location[1] in top:
+                gpus = "1 GPU" if len(ids) == 1 else f"{len(ids)} GPUs"
+                return Room(len(ids), f"CUDA_VISIBLE_DEVICES of the script leaves {gpus}", setting.location)
+    return None
 
 
 def _cluster_of(run: Run) -> Room | None:
