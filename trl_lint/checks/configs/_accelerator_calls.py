@@ -8,27 +8,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from trl_lint.checks.configs._constructor_refusals import ACCELERATOR
 from trl_lint.checks.configs._problems import entries
-from trl_lint.checks.rule import Rule, Site
+from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level
 from trl_lint.finding import Finding, Location
-from trl_lint.missing import UNKNOWN
 from trl_lint.project.documents import Document
-from trl_lint.python.guards import is_expected_to_fail
 from trl_lint.python.module import PythonModule
-from trl_lint.python.values import argument, is_none
+from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
 from trl_lint.run.runs import Run, read_quietly
 from trl_lint.sources import SourceError
 from trl_lint.sources.nodes import Entry
 
-ACCELERATOR = "accelerate.Accelerator"
 _DUMMIES = {"accelerate.utils.DummyOptim": "optimizer", "accelerate.utils.DummyScheduler": "scheduler"}
-_TOGETHER = (
-    ("gradient_accumulation_plugin", "gradient_accumulation_steps"),
-    ("dynamo_plugin", "dynamo_backend"),
-    ("deepspeed_plugin", "deepspeed_plugins"),
-)
 _PRECISIONS = ("fp16", "bf16")
 _STEPS, _MICRO = "gradient_accumulation_steps", "train_micro_batch_size_per_gpu"
 
@@ -42,24 +35,6 @@ class Part(NamedTuple):
     kind: str
     is_dummy: bool
     location: Location
-
-
-def given_together(site: Site, rule: Rule) -> Iterator[Finding]:
-    """TRL403: two arguments of which the class takes one."""
-    module = site.module
-    if is_expected_to_fail(module, site.call) or ACCELERATOR not in module.names.origins(site.call.func):
-        return
-    for first, second in _TOGETHER:
-        one, other = (argument(site.call, name) for name in (first, second))
-        if not isinstance(one, ast.expr) or not isinstance(other, ast.expr) or is_none(one) or is_none(other):
-            continue
-        if not isinstance(one, ast.Call | ast.Name) or module.value(other) in (UNKNOWN, 1, None):
-            continue
-        yield rule.finding(
-            module.location(site.call),
-            f"`Accelerator` takes `{first}` or `{second}`, not both of them (ValueError): leave `{second}` out",
-            severity=Level(rule).severity,
-        )
 
 
 def against_files(run: Run, rule: Rule) -> Iterator[Finding]:

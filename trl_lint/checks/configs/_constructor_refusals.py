@@ -18,7 +18,7 @@ from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.project.stack import Choice, choices_at
 from trl_lint.python.guards import is_expected_to_fail
 from trl_lint.python.names import is_from
-from trl_lint.python.values import argument
+from trl_lint.python.values import argument, is_none
 from trl_lint.records import NamedTuple
 from trl_lint.run.effective import of_default
 
@@ -36,6 +36,14 @@ CLASSES = (
     "transformers.QuantoConfig",
     "vllm.SamplingParams", "vllm.GuidedDecodingParams", "vllm.StructuredOutputsParams",
 )  # fmt: skip
+
+ACCELERATOR = "accelerate.Accelerator"
+# Two arguments of which it takes one: accelerator.py, 0.20.0 to 1.15.0.
+_TOGETHER = (
+    ("gradient_accumulation_plugin", "gradient_accumulation_steps"),
+    ("dynamo_plugin", "dynamo_backend"),
+    ("deepspeed_plugin", "deepspeed_plugins"),
+)
 
 
 class _World:
@@ -191,3 +199,21 @@ def _told(found: _Found) -> str:
     kind, _, text = found.condition.sentence.partition(": ")
     shown = filled_in(text, found.world).rstrip(".")
     return f'{told} ({kind.rstrip(":")}: "{shown}"' if shown else f"{told} ({kind.rstrip(':')}"
+
+
+def given_together(site: Site, rule: Rule) -> Iterator[Finding]:
+    """TRL403: two arguments of which the class takes one."""
+    module = site.module
+    if is_expected_to_fail(module, site.call) or ACCELERATOR not in module.names.origins(site.call.func):
+        return
+    for first, second in _TOGETHER:
+        one, other = (argument(site.call, name) for name in (first, second))
+        if not isinstance(one, ast.expr) or not isinstance(other, ast.expr) or is_none(one) or is_none(other):
+            continue
+        if not isinstance(one, ast.Call | ast.Name) or module.value(other) in (UNKNOWN, 1, None):
+            continue
+        yield rule.finding(
+            module.location(site.call),
+            f"`Accelerator` takes `{first}` or `{second}`, not both of them (ValueError): leave `{second}` out",
+            severity=Level(rule).severity,
+        )

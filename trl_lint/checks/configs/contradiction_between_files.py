@@ -54,9 +54,10 @@ class ContradictionBetweenFiles(Rule):
             yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
         for one in refusals_in(run, self):
             yield self.finding(one.location, one.message, severity=one.severity, related=one.related)
-        from trl_lint.checks.configs._accelerator_calls import against_files
+        if run.accelerate is not None:
+            from trl_lint.checks.configs._accelerator_calls import against_files
 
-        yield from against_files(run, self)
+            yield from against_files(run, self)
         yield from self._deepspeed_alone(run)
         yield from self._reference_model(run)
         if not is_compared(run):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from trl_lint.checks.configs._accelerator_calls import ACCELERATOR, given_together
-from trl_lint.checks.configs._constructor_refusals import CLASSES, refusals
+from trl_lint.checks.configs._constructor_refusals import ACCELERATOR, CLASSES, given_together, refusals
 from trl_lint.checks.rule import Rule, Site
 from trl_lint.finding import Finding, Location
 
