@@ -81,6 +81,7 @@ FINE = {
     ),
     "a head of a small job": job("srun ray start --head --block &", "wait", nodes=1),
     "a server behind": "vllm serve m &\npython train.py\n",
+    "a list of servers": "vllm serve m\nvllm serve n\n",
     "a server alone": "python prepare.py\nvllm serve m\n",
     "a server or a trainer": "if [ $1 = serve ]; then\n  vllm serve m\nelse\n  python train.py\nfi\n",
     "a server in a session": "tmux new -d 'vllm serve m'\npython train.py\n",

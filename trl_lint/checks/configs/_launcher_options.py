@@ -212,7 +212,7 @@ def stray_words(launch: Launch, rule: Rule) -> Iterator[Problem]:
 
 def given_twice(calls: Iterable[Call], rule: Rule) -> Iterator[Problem]:
     """TRL403: an option with two values, of which the last one counts."""
-    for call in calls:
+    for call in (one for one in calls if one.launcher.entry == "script"):  # a server may add up what it is given
         first: dict[str, Word] = {}
         for option in call.given:
             name, value = call.launcher.named(option.word.text or ""), option.value

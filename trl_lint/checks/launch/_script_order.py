@@ -26,7 +26,13 @@ def unreached(script: Script, project: Project) -> Iterator[Fault]:
         if not _serves(launch, project) or not TRANSPARENT.issuperset(launch.wrappers) or "timeout" in launch.wrappers:
             continue
         after = next((one for one in script.launches[at + 1 :] if set(command.branch) <= set(one.command.branch)), None)
-        if after is None or after.command.start < command.end or after.command.function or command.piped_from:
+        if (
+            after is None
+            or _serves(after, project)
+            or after.command.start < command.end
+            or after.command.function
+            or command.piped_from
+        ):
             continue
         yield Fault(
             launch.location,
