@@ -130,3 +130,45 @@ def test_a_line_that_comes_again_at_the_end_counts_there():
 def test_hints_of_programs_are_not_part_of_a_message():
     hydra = "Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace."
     assert text(read(trace("NotImplementedError"), hydra)) == "NotImplementedError"
+
+
+BAR = "Running tokenizer (num_proc=8):  49%|####     | 49/100 [03:06<02:46,  3.27s/ examples]"
+CANCELLED = "*** JOB 167426 ON trig0046 CANCELLED AT 2025-12-22T20:30:13 ***"
+
+
+@pytest.mark.parametrize(
+    ("lines", "code", "words"),
+    [
+        ((f"{BAR}slurmstepd: error: {CANCELLED}",), "LOG902", "whole job"),
+        ((f"slurmstepd-gpu016: error: {CANCELLED}",), "LOG902", "whole job"),
+        (
+            ("E0922 01:43:22.2 140 torch/api.py:833] failed (exitcode: -9) local_rank: 2 (pid: 36) of binary: python3",
+             "slurmstepd-gpu016: error: Detected 1 oom_kill event in StepId=25.batch."),
+            "LOG606", "SLURM says so",
+        ),
+        # A shell goes on with its next line; what it could not run is told where nothing else ended.
+        (
+            ("/spool/slurm_script: line 68: /scratch/a.sh: No such file or directory",
+             "slurmstepd: error: execve(): ray: No such file or directory"),
+            "LOG914", "no `ray`",
+        ),
+        (("slurmstepd: error: execve(): env.sh: Permission denied",), "LOG914", "`env.sh` is there"),
+        (("FATAL:   could not open image /a/b.sif: failed to retrieve path: no such file",), "LOG919", "b.sif"),
+        (("[launch.py:328:sigkill_handler] Main process received SIGINT, exiting",), "LOG907", "Ctrl-C"),
+        (
+            ("ValueError: Some keys are not used by the HfArgumentParser: ['--debug', 'True']",),
+            "TRL401", "['--debug', 'True']",
+        ),
+    ],
+)  # fmt: skip
+def test_words_of_schedulers_shells_and_containers(lines: tuple[str, ...], code: str, words: str):
+    cause = diagnose(read("step 1", *lines), "run.log").causes[0]
+    assert (cause.code, cause.likelihood) == (code, "likely")
+    assert words in cause.why and any(seen.path == "run.log" and seen.line > 1 for seen in cause.evidence)
+
+
+def test_an_exception_of_python_ends_the_run_and_not_the_shell_before_it():
+    log = read(
+        "run.sh: line 3: module: command not found", *["step"] * 60, trace("ZeroDivisionError: division by zero")
+    )
+    assert text(log).startswith("ZeroDivisionError")

@@ -132,7 +132,7 @@ class _Diagnoser:
         diagnosed = [self._judge(cause, best, codes, order) for order, (cause, best) in enumerate(found)]
         told = self._by_the_histories({one.code for one in diagnosed if one.rank[0] == 0})
         diagnosed = told if told and all(best.symptom.fallback for _, best in found) else [*diagnosed, *told]
-        ranked = self._ranked(diagnosed)
+        ranked = self._ranked([self._if_quoted(one) for one in diagnosed])
         return Diagnosis(
             self.failure,
             why_it_follows(self.failure) if self.failure is not None else "",
@@ -141,6 +141,11 @@ class _Diagnoser:
             self._dated(),
             len(runs(self.log)),
         )
+
+    def _if_quoted(self, one: Diagnosed) -> Diagnosed:
+        """A cause, which is possible at most where no line of the log is quoted for it."""
+        is_quoted = any(seen.path == self.path and seen.line > 0 for seen in one.evidence)
+        return one if is_quoted else one._replace(likelihood="possible")
 
     def _best(self, cause: Cause) -> Match | None:
         """The symptom of a cause that fits best; one that something speaks against only if no other fits."""

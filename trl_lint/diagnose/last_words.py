@@ -10,7 +10,8 @@ from trl_lint.regexes import regex
 # What kills from outside tells the cause even where the programs that died of it print tracebacks.
 _OUTSIDE = regex(
     r"""
-    ^(?:slurmstepd|srun|sbatch):[ ]error:[ ].*(?:Task[ ]launch[ ]for|CANCELLED[ ]AT|oom.kill|DUE[ ]TO|Out[ ]Of[ ]Memory
+    ^(?:slurmstepd(?:-[\w.-]{1,80})?|srun|sbatch):[ ]error:[ ].*(?:Task[ ]launch[ ]for
+        |CANCELLED[ ]AT|oom.kill|DUE[ ]TO|Out[ ]Of[ ]Memory
         |Node[ ]failure|Unable[ ]to|Invalid|not[ ]available|execve\(\)|(?:Job|Step)[ ]\S+[ ]exceeded[ ]|Exceeded[ ])
     | \bOOMKilled\b | The[ ]node[ ]was[ ]low[ ]on[ ]resource | [Mm]emory[ ]cgroup[ ]out[ ]of[ ]memory
     | Out[ ]of[ ]memory:[ ]Kill(?:ed)?[ ]process | oom-kill(?:er)?:

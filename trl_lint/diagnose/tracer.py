@@ -43,7 +43,7 @@ _WRITER = regex(r"[A-Za-z][\w.-]{0,40}\d[\w.-]{0,20}: (?=[A-Za-z])|.{0,12}(?:报
 # What Colab makes of the path of a frame.
 _LINK = regex(r"\[([^\[\]]{1,500})\]\(https?://[^()\s]{1,500}\)")
 _NOISE = regex(
-    r"\s*\d{1,3}%\||.*\d/\d+ \[\d\d:|wandb:|.*(?:it/s|s/it)\]|srun: |slurmstepd: |\[[WEIF]\d* |\{'|.*: FutureWarning:"
+    r"\s*\d{1,3}%\||.*\d/\d+ \[\d\d:|wandb:|.*(?:it/s|s/it)\]|srun: |slurmstepd[:-]|\[[WEIF]\d* |\{'|.*: FutureWarning:"
     r"|Sending process|/\S+\.py:\d+: \w*Warning|Exception ignored in|--- Logging error|Sampling |Processed prompts"
     r"|Loading |usage: |nohup: |Set the environment variable HYDRA|scontrol show |(?:WARNING|INFO|ERROR): "
 )
