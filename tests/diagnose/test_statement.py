@@ -151,3 +151,9 @@ def test_a_file_that_is_no_python():
 )  # fmt: skip
 def test_the_expression_before_a_place(code: str, mark: str, before: str):
     assert expression_before(code, code.rfind(mark) if mark else len(code)) == before
+
+
+def test_a_split_of_a_data_set_is_called_one():
+    frames = (SCRIPT, ("/home/u/p/train.py", "main", 'test = raw["test"]'))
+    found = said("KeyError: 'test'", *frames, (f"{SITE}/datasets/dataset_dict.py", "__getitem__", "super().get(k)"))
+    assert found is not None and (found.what, found.decides) == ("`raw` has no split `test`", "LOG766")

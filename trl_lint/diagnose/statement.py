@@ -84,7 +84,8 @@ def _key(told: _Told) -> Stated | None:
         is_asked = "[" in told.code
         return Stated(f"{_quoted(told.code)} asks for {_quoted(key)}, which is not there") if is_asked else None
     owner = expression_before(told.code, at)
-    noun = "column" if _COLUMNS.search(owner) else "key"
+    is_of_splits = any(frame.path.endswith("dataset_dict.py") for frame in told.failure.main.frames)
+    noun = "split" if is_of_splits else "column" if _COLUMNS.search(owner) else "key"
     where = _quoted(owner) if owner else "what is asked"
     return Stated(f"{where} has no {noun} {_quoted(key)}", _own(told))
 
