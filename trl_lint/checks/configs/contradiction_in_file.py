@@ -21,9 +21,14 @@ class ContradictionInFile(Rule):
     documents = ("any",)
     launches = True
     runs = True
-    triggers = (*CLASSES, ACCELERATOR)
+    triggers = (*CLASSES, ACCELERATOR, "(runtime_env=)")
 
     def check_call(self, site: Site) -> Iterator[Finding]:
+        if any(keyword.arg == "runtime_env" for keyword in site.call.keywords):
+            from trl_lint.checks.configs._runtime_env import refused
+
+            yield from refused(site, self)
+            return
         yield from given_together(site, self)
         yield from refusals(site, self)
 
