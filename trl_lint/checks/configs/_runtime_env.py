@@ -45,11 +45,12 @@ def refused(site: Site, rule: Rule) -> Iterator[Finding]:
     variables = values.get("env_vars")
     for key, value in zip(variables.keys, variables.values, strict=True) if isinstance(variables, ast.Dict) else ():
         said = literal(value)
-        if not isinstance(key, ast.Constant) or said is UNKNOWN or isinstance(said, str):
+        name = literal(key)
+        if not isinstance(name, str) or said is UNKNOWN or isinstance(said, str):
             continue
         yield rule.finding(
             module.location(value),
-            f'`{key.value}` of `env_vars` is no text, and Ray stops (TypeError): write `"{said!r}"`',
+            f'`{name}` of `env_vars` is no text, and Ray stops (TypeError): write `"{said!r}"`',
             severity=Level(rule).severity,
             related=used,
         )
