@@ -46,6 +46,14 @@ WRONG = {
     "a server by its module": "python -m vllm.entrypoints.openai.api_server --model m\npython train.py\n",
     "nobody waits": job("python train.py &", "python train.py > log &", nodes=1),
     "nobody waits but for an echo": job("python train.py &", "echo started", nodes=1),
+    "processes of one machine": job(
+        "srun accelerate launch --num_machines 2 --num_processes 8 --machine_rank $R --main_process_ip $H train.py"
+    ),
+    "no multiple": "accelerate launch --num_machines 3 --num_processes 8 --machine_rank $1 --main_process_ip $2 train.py\n",
+    "tasks that are no number": job(f"srun torchrun --nnodes 2 --nproc_per_node $SLURM_TASKS_PER_NODE {C10D} train.py"),
+    "one port by default": "torchrun --nproc_per_node 2 train.py &\ntorchrun --nproc_per_node 2 train.py &\nwait\n",
+    "one port for two launchers": "accelerate launch --num_processes 2 --main_process_port 29501 train.py &\n"
+    "torchrun --nproc_per_node 2 --master_port 29501 train.py\n",
     "a folder that is not there": "cd sources\npython tune.py\n",
     "a path behind -m": "python -m src/tune.py --lr 1\n",
     "a path without its ending behind -m": "torchrun --nproc_per_node 2 -m src/tune\n",
@@ -93,6 +101,21 @@ FINE = {
     "the last is in front": job("vllm serve m &", "python train.py", nodes=1),
     "it sleeps": job("python train.py &", "sleep 3600", nodes=1),
     "no job": "python train.py &\n",
+    "processes of all machines": job(
+        "srun accelerate launch --num_machines 2 --num_processes 16 --machine_rank $R --main_process_ip $H train.py"
+    ),
+    "tasks of one machine": job("torchrun --nproc_per_node $SLURM_TASKS_PER_NODE train.py", nodes=1),
+    "tasks without what is behind": job(
+        "srun torchrun --nnodes 2 --nproc_per_node ${SLURM_TASKS_PER_NODE%%(*} " + C10D + " train.py"
+    ),
+    "two ports": "torchrun --nproc_per_node 2 --master_port 29501 train.py &\ntorchrun --nproc_per_node 2 train.py &\nwait\n",
+    "one after the other": "torchrun --nproc_per_node 2 train.py\ntorchrun --nproc_per_node 2 train.py\n",
+    "one is awaited": "torchrun --nproc_per_node 2 train.py &\nwait\ntorchrun --nproc_per_node 2 train.py\n",
+    "ports of their own": "torchrun --standalone --nproc_per_node 2 train.py &\n"
+    "torchrun --standalone --nproc_per_node 2 train.py &\nwait\n",
+    "one process each": "accelerate launch --num_processes 1 train.py &\naccelerate launch --num_processes 1 train.py\n",
+    "a port from outside": "torchrun --nproc_per_node 2 --master_port $P train.py &\n"
+    "torchrun --nproc_per_node 2 --master_port $Q train.py &\nwait\n",
     "a folder": "cd src\npython tune.py\n",
     "a folder that is made": "mkdir sources\ncd sources\npython tune.py\n",
     "a folder of the machine": "cd /work/sources\npython tune.py\n",

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from trl_lint.finding import Location
 from trl_lint.project import Project
 from trl_lint.project.launches import Launch
+from trl_lint.project.scheduler import Scheduler
 from trl_lint.project.scripts import Script
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
@@ -19,6 +20,7 @@ from trl_lint.words import read_count
 # With one of these in a script, something may start the other machines.
 _STARTERS = regex(r"\b(?:srun|mpirun|mpiexec|pdsh|ssh|clush|parallel|xargs|ray|dask|sbatch|submitit)\b")
 _TASK_OPTION = regex(r"-[nN]\d*\Z|--(?:n?tasks|nodes|ntasks-per-node|nodelist|overlap|relative)\b|-[wxr]\Z|--exclude")
+_TASKS_PER_NODE = regex(r"\$\{?SLURM_TASKS_PER_NODE\b(?![%#/:])")
 _RANK_OF_JOB = regex(r"(?<!\\)\$\{?(?:SLURM_(?:NODEID|PROCID|LOCALID)|OMPI_COMM_WORLD_RANK|PMI_RANK)\b")
 _HERE = frozenset({"localhost", "127.0.0.1", "0.0.0.0"})
 _RANKS, _MACHINES = ("--node_rank", "--machine_rank"), ("--nnodes", "--num_machines", "--num_nodes")
@@ -60,8 +62,12 @@ def _of_launcher(launch: Launch, script: Script, project: Project) -> Iterator[F
                 f"starts {number} processes: it takes one task a machine",
                 (launch.location._replace(message="started here"),),
             )
+    if scheduler is not None and (scheduler.nodes or 0) > 1:
+        yield from _not_a_number(launch)
     if machines is None or machines < 2 or launch.hides_options():
         return
+    if launch.launcher == "accelerate":
+        yield from _of_all(launch, machines, scheduler)
     here = next((launch.options[name] for name in _ADDRESSES if name in launch.options), None)
     if here is not None and here.text in _HERE and len(script.launches) == 1:
         yield Fault(
@@ -85,6 +91,35 @@ def _of_launcher(launch: Launch, script: Script, project: Project) -> Iterator[F
             launch.location,
             f"only the first machine of the job runs this, and it waits for {machines}: start it with `srun`, one task "
             "on each",
+        )
+
+
+def _not_a_number(launch: Launch) -> Iterator[Fault]:
+    """sbatch sets it to `8(x2)` for two machines with eight tasks each."""
+    for name, word in launch.options.items():
+        if word.text is None and _TASKS_PER_NODE.search(word.raw):
+            yield Fault(
+                launch.place_of_value(word),
+                f"`SLURM_TASKS_PER_NODE` is no number on several machines but `8(x2)`: `{name}` takes "
+                "`SLURM_NTASKS_PER_NODE`",
+            )
+
+
+def _of_all(launch: Launch, machines: int, scheduler: Scheduler | None) -> Iterator[Fault]:
+    """utils/launch.py: `nproc_per_node = num_processes // num_machines`, 0.20.0 to 1.15.0."""
+    word = launch.options.get("--num_processes")
+    number = read_count(word.text) if word is not None else None
+    if word is None or number is None:
+        return
+    on_each = scheduler.gpus if scheduler is not None and scheduler.nodes == machines else None
+    if number % machines:
+        message = f"accelerate shares {number} processes out to {machines} machines: {number // machines} start on each"
+        yield Fault(launch.place_of_value(word), message)
+    elif on_each is not None and on_each == number:
+        yield Fault(
+            launch.place_of_value(word),
+            f"`--num_processes` counts those of all machines: {number // machines} start on each of them, which has "
+            f"{on_each} GPUs",
         )
 
 

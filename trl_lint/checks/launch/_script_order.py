@@ -10,8 +10,16 @@ from trl_lint.checks.launch._visible import TRANSPARENT
 from trl_lint.project import Project
 from trl_lint.project.launches import Launch
 from trl_lint.project.scripts import Script
+from trl_lint.regexes import regex
 from trl_lint.run.runs import run_of
+from trl_lint.run.servers import share_of
 
+# With these the launchers meet elsewhere, or belong together.
+_OTHER_MEETING = (
+    "--standalone", "--rdzv_backend", "--rdzv_endpoint", "--config_file", "--nnodes", "--num_machines", "--num_nodes",
+    "--node_rank", "--machine_rank",
+)  # fmt: skip
+_ENDS = regex(r"\b(?:wait|sleep|kill|ssh)\b")
 _SERVERS = frozenset({"sglang.launch_server", "lmdeploy.serve.openai.api_server", "vllm.entrypoints.api_server"})
 # These say something, and wait for nothing.
 _BRIEF = frozenset({"echo", "printf", "date", "hostname", "export", "cd", "set", "true", ":", "disown"})
@@ -63,6 +71,37 @@ def cut_short(script: Script) -> Iterator[Fault]:
         last.location,
         "the script ends while this runs in the background, and the job ends with it: end the script with `wait`",
     )
+
+
+def same_port(script: Script, project: Project) -> Iterator[Fault]:
+    """Two launchers that run at the same time and meet at one port."""
+    before: Launch | None = None
+    for launch in script.launches:
+        program = launch.program
+        if program is None or not program.starts_programs or launch.is_documentation or launch.command.errors:
+            continue
+        if before is not None and _port(before, project) == _port(launch, project) is not None:
+            between = script.source.text[before.command.end : launch.command.start]
+            if before.command.branch == launch.command.branch and not _ENDS.search(between):
+                yield Fault(
+                    launch.location,
+                    f"both launchers take port {_port(launch, project)}, and the second one stops: give it another",
+                    (before.location._replace(message="this one runs at the same time"),),
+                )
+        before = launch if launch.command.background and not launch.command.function else None
+
+
+def _port(launch: Launch, project: Project) -> str | None:
+    """The port at which the processes of a launcher meet; None where it is not known, or chosen by itself."""
+    if launch.hides_options() or not TRANSPARENT.issuperset(launch.wrappers) or "srun" in launch.wrappers:
+        return None
+    if any(name in launch.options for name in _OTHER_MEETING):
+        return None
+    number = share_of(run_of(launch, project)).number
+    if number is None or number < 2 or "MASTER_PORT" in launch.env:
+        return None
+    words = [launch.options[name] for name in ("--master_port", "--main_process_port") if name in launch.options]
+    return words[0].text if words else "29500"
 
 
 def wrong_folder(script: Script, project: Project) -> Iterator[Fault]:

@@ -27,6 +27,7 @@ class ScriptStartsWrong(Rule):
             *_nodes.faults(script, project),
             *_script_order.unreached(script, project),
             *_script_order.cut_short(script),
+            *_script_order.same_port(script, project),
             *_script_order.wrong_folder(script, project),
         ):
             yield self.finding(fault.location, fault.message, severity="warning", related=fault.related)
