@@ -95,4 +95,5 @@ ON_BY_DEFAULT = {
     "TRL807": True,
     "TRL808": True,
     "TRL809": True,
+    "TRL811": True,
 }

@@ -68,6 +68,7 @@ DECLARED: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     'trl_lint.checks.drift.unsloth_imported_late': ((), {'code': 'TRL309', 'needles': (b'trl', b'transformers', b'peft'), 'words': (b'unsloth',), 'skips_tests': True, 'imports': ('unsloth',)}),
     'trl_lint.checks.inference.heads_not_divisible': ((), {'code': 'TRL807', 'triggers': ('vllm.LLM',), 'needles': (b'tensor_parallel_size',), 'runs': True, 'launched': True}),
     'trl_lint.checks.inference.length_beyond_model': ((), {'code': 'TRL809', 'triggers': ('vllm.LLM',), 'needles': (b'max_model_len',), 'launches': True, 'runs': True, 'launched': True}),
+    'trl_lint.checks.inference.option_not_of_engine': (('trl_lint.finding',), {'code': 'TRL811', 'needles': (b'generation_kwargs',), 'skips_tests': True, 'imports': ('trl', 'transformers'), 'runs': True, 'launched': True}),
     'trl_lint.checks.inference.option_of_the_other_mode': (('trl_lint.checks.inference._vllm',), {'code': 'TRL802', 'runs': True}),
     'trl_lint.checks.inference.quantised_policy_with_vllm': ((), {'code': 'TRL804', 'needles': (b'load_in_4bit', b'load_in_8bit'), 'skips_tests': True, 'imports': ('trl', 'transformers')}),
     'trl_lint.checks.inference.server_nobody_starts': ((), {'code': 'TRL806', 'runs': True, 'launched': True}),

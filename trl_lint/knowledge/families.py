@@ -435,6 +435,19 @@ class Rewards(NamedTuple):
     when: Mapping[str, tuple[Value, ...]] = {}
 
 
+class EngineBlock(NamedTuple):
+    """A block of options that a framework hands to an engine unread.
+
+    `name`: the block, a mapping or a JSON text. `takes`: what is called with them, of which one has to have a parameter
+    of each name. `when`: the settings with which it is. `releases`: those of the framework that do it so.
+    """
+
+    name: str
+    takes: tuple[str, ...]
+    when: Mapping[str, Value] = {}
+    releases: str = ""
+
+
 class Family(NamedTuple):
     """A framework with its programs and its documents.
 
@@ -447,6 +460,7 @@ class Family(NamedTuple):
     `adds_flags`     its functions that give a parser of argparse more flags, and which, in any release
     `handed`         the class of TRL that it fills
     `rewards`        how its releases take reward functions of a project
+    `engine_block`   blocks of options that it hands to an engine unread
     """
 
     evidence: tuple[str, ...]
@@ -462,6 +476,7 @@ class Family(NamedTuple):
     adds_flags: Mapping[str, tuple[str, ...]] = {}
     handed: Handed | None = None
     rewards: tuple[Rewards, ...] = ()
+    engine_block: tuple[EngineBlock, ...] = ()
 
     def fault(self) -> str:
         """What is wrong with the file of a family, "" if nothing is."""
