@@ -2,27 +2,84 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from trl_lint.finding import Location
 from trl_lint.missing import ABSENT
+from trl_lint.python.guards import last_name
+from trl_lint.python.module import PythonModule
+from trl_lint.python.values import argument
 from trl_lint.records import NamedTuple
 from trl_lint.run.effective import Setting, of_flag
 from trl_lint.run.runs import Run
 from trl_lint.run.trainer import TrainerCall, is_absent, trainer_calls
-from trl_lint.run.trainer.models import checkpoint, has_adapter, has_own_layers, is_name, possible_lines
+from trl_lint.run.trainer.models import (
+    checkpoint,
+    has_adapter,
+    has_own_layers,
+    is_name,
+    possible_lines,
+    registers_classes,
+)
+from trl_lint.run.trainer.resolver import around, resolver_of
 from trl_lint.run.trainer.running import value_in
+from trl_lint.sources import SourceError
 
+_MODELS = "transformers.AutoModel"
+_NOT_MODELS = tuple(f"transformers.Auto{name}" for name in ("Tokenizer", "Config", "Processor", "FeatureExtractor"))
+_REMOTE = "trust_remote_code"
 _SHOWING = ("-v", "--version")  # what ends a command before it does anything
 
 
 def trained_model(run: Run) -> tuple[str, Location | None]:
     """The id of the one model that a run trains, and where it stands; "" where that is not known."""
     if run.script is None:
-        return _of_setting(run)
+        return _of_setting(run) if run.framework != "other" else _of_script(run)
     calls = [call for call in trainer_calls(run.script.module, run.project) if not call.is_dead]
+    if not calls:
+        return _loaded_model(run.script.module, run)
     found = [one for call in calls for one in named_models(call, run)]
     return found[0] if len({identifier for identifier, _ in found}) == 1 else ("", None)
+
+
+def _of_script(run: Run) -> tuple[str, Location | None]:
+    """The model of a script that fills no training arguments."""
+    path = run.launch.script_path
+    if path is None or not path.endswith(".py"):
+        return "", None
+    try:
+        module = run.project.module_in(path)
+    except (OSError, SourceError):
+        return "", None
+    return ("", None) if trainer_calls(module, run.project) else _loaded_model(module, run)
+
+
+def _loaded_model(module: PythonModule, run: Run) -> tuple[str, Location | None]:
+    """The one model that a script without a trainer loads by `from_pretrained` of an `Auto` class."""
+    found: dict[str, Location] = {}
+    if registers_classes(module):
+        return "", None
+    for call in module.calls:
+        origins = module.names.origins(call.func)
+        if last_name(call.func) != "from_pretrained" or not any("." in one for one in origins):
+            continue
+        if any(one.startswith(_NOT_MODELS) for one in origins):
+            continue
+        given = argument(call, "pretrained_model_name_or_path", 0)
+        others = {keyword.arg for keyword in call.keywords}
+        if not all(one.startswith(_MODELS) for one in origins) or not others.isdisjoint({None, "config", _REMOTE}):
+            return "", None
+        if not isinstance(given, ast.expr):
+            return "", None
+        resolver = resolver_of(module, run.project)
+        resolver.refill()
+        for made in resolver.options(given, resolver.frame(module, around(given, module))):
+            value = value_in(made, run)
+            if not isinstance(value, str):
+                return "", None
+            found.setdefault(value, made.location)
+    return next(iter(found.items())) if len(found) == 1 else ("", None)
 
 
 def _of_setting(run: Run) -> tuple[str, Location | None]:
@@ -60,7 +117,7 @@ def package_of(run: Run) -> str:
 
 def model_of_run(run: Run) -> tuple[str, Location | None]:
     """The id of the one model of a run, and where it stands; "" where that, or its config, is not known."""
-    if run.arguments_class or run.framework in ("trl", "transformers"):
+    if run.arguments_class or run.framework in ("trl", "transformers", "other"):
         return trained_model(run)
 
     config = run.config

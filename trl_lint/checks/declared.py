@@ -6,7 +6,7 @@ from typing import Any
 DECLARED: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     'trl_lint.checks.algorithm.adapter_of_another_task': (('trl_lint.regexes',), {'code': 'TRL729', 'needles': (b'ForSequenceClassification', b'RewardTrainer'), 'words': (b'LoraConfig',), 'skips_tests': True, 'imports': ('trl', 'transformers')}),
     'trl_lint.checks.algorithm.adapter_on_output_layer': ((), {'code': 'TRL734', 'needles': (b'lm_head',), 'words': (b'LoraConfig',), 'skips_tests': True, 'imports': ('trl', 'transformers')}),
-    'trl_lint.checks.algorithm.adapter_target_not_in_model': ((), {'code': 'TRL722', 'words': (b'LoraConfig',), 'skips_tests': True, 'imports': ('peft',)}),
+    'trl_lint.checks.algorithm.adapter_target_not_in_model': (('trl_lint.finding',), {'code': 'TRL722', 'words': (b'LoraConfig',), 'skips_tests': True, 'imports': ('peft',), 'runs': True, 'launched': True}),
     'trl_lint.checks.algorithm.arguments_of_another_trainer': ((), {'code': 'TRL737', 'needles': (b'TrainingArguments', b'SFTConfig'), 'words': (b'BCOTrainer', b'CPOTrainer', b'DPOTrainer', b'GRPOTrainer', b'KTOTrainer', b'ORPOTrainer', b'OnlineDPOTrainer', b'PRMTrainer', b'RLOOTrainer', b'RewardTrainer'), 'skips_tests': True, 'imports': ('trl', 'transformers')}),
     'trl_lint.checks.algorithm.batch_not_divisible_by_generations': ((), {'code': 'TRL701', 'launches': True, 'runs': True}),
     'trl_lint.checks.algorithm.checkpointing_without_gradient': (('trl_lint.regexes',), {'code': 'TRL732', 'needles': (b'gradient_checkpointing',), 'words': (b'peft_config', b'get_peft_model'), 'skips_tests': True, 'imports': ('trl', 'transformers'), 'runs': True, 'launched': True}),
@@ -66,7 +66,7 @@ DECLARED: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     'trl_lint.checks.drift.outdated_override': ((), {'code': 'TRL305', 'imports': ('trl', 'transformers'), 'fences': True}),
     'trl_lint.checks.drift.unpickled_checkpoint': ((), {'code': 'TRL306', 'triggers': ('torch.load',), 'skips_tests': True}),
     'trl_lint.checks.drift.unsloth_imported_late': ((), {'code': 'TRL309', 'needles': (b'trl', b'transformers', b'peft'), 'words': (b'unsloth',), 'skips_tests': True, 'imports': ('unsloth',)}),
-    'trl_lint.checks.inference.heads_not_divisible': ((), {'code': 'TRL807', 'triggers': ('vllm.LLM',), 'needles': (b'tensor_parallel_size',), 'runs': True, 'launched': True}),
+    'trl_lint.checks.inference.heads_not_divisible': ((), {'code': 'TRL807', 'triggers': ('vllm.LLM',), 'needles': (b'tensor_parallel_size',), 'launches': True, 'runs': True, 'launched': True}),
     'trl_lint.checks.inference.length_beyond_model': ((), {'code': 'TRL809', 'triggers': ('vllm.LLM',), 'needles': (b'max_model_len',), 'launches': True, 'runs': True, 'launched': True}),
     'trl_lint.checks.inference.option_not_of_engine': (('trl_lint.finding',), {'code': 'TRL811', 'needles': (b'generation_kwargs',), 'skips_tests': True, 'imports': ('trl', 'transformers'), 'runs': True, 'launched': True}),
     'trl_lint.checks.inference.option_of_the_other_mode': (('trl_lint.checks.inference._vllm',), {'code': 'TRL802', 'runs': True}),

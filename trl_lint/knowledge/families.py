@@ -228,6 +228,7 @@ class Settings(NamedTuple):
     group: Held
     quantised: Held
     adapter: Held
+    adapter_targets: Held
     engine: Held
     engine_mode: Held
     tensor_parallel: Held

@@ -109,6 +109,8 @@ def _names_launcher(data: bytes) -> bool:
     # Plain words first: a search for each is faster than one for all.
     if b"python" in data or any(name in data for name in words.plain) or (b".py" in data and _SCRIPT.search(data)):
         return True
+    if b"uv run" in data and b" -m " in data:
+        return True
     return any(name in data and _as_command(name).search(data) is not None for name in words.common)
 
 

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING
 from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_releases
-from trl_lint.finding import Finding
-from trl_lint.grading import Evidence, graded
+from trl_lint.finding import Finding, Location
+from trl_lint.grading import Evidence, graded, milder
 from trl_lint.knowledge.histories import releases
 from trl_lint.memos import per_module
 from trl_lint.project import Project
 from trl_lint.project.stack import environment_at
 from trl_lint.python.module import PythonModule
 from trl_lint.records import NamedTuple
+from trl_lint.run.effective import Setting
+from trl_lint.run.runs import Run
 from trl_lint.run.trainer import Line, Made, TrainerCall, is_absent, trainer_calls
 from trl_lint.words import listed
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 _TRANSFORMERS = "models/transformers"
 _MOST_SHOWN = 8  # names in a message
 _HEADS = frozenset({"lm_head", "score", "qa_outputs", "classifier", "summary"})
+_ALL = frozenset({"all", "auto", "linear", "all_linear"})
 # With these the names are taken otherwise, or other modules are adapted besides.
 _OTHER_WAYS = ("target_parameters", "exclude_modules", "layer_replication")
 
@@ -47,11 +50,64 @@ class Adapter(NamedTuple):
         return all(map(has_own_layers, self.lines))
 
 
+class Named(NamedTuple):
+    """A list of names for the layers of a model, and where it stands."""
+
+    identifier: str
+    family: str
+    place: Location
+
+
 class AdapterTargetNotInModel(Rule):
     code = "TRL722"
     imports = ("peft",)
     words = (b"LoraConfig",)
     skips_tests = True
+    runs = True
+    launched = True
+
+    def check_run(self, run: Run) -> Iterator[Finding]:
+        """The names in a config or a command of a framework, which makes the adapter itself."""
+        from trl_lint.checks._run_models import model_of_run
+        from trl_lint.knowledge.models import family_of
+
+        config = run.config
+        held, said = config.held("adapter_targets"), config.given_setting("adapter_targets")
+        if run.script is not None or held is None or not held.names or not isinstance(said, Setting):
+            return
+        name, place = model_of_run(run) if config.is_on("adapter") is not False else ("", None)
+        family = family_of(name) if name else None
+        targets = _names_of(said.value)
+        known = (
+            known_names(family.name) if family is not None and targets and said.location is not None else frozenset()
+        )
+        foreign = [target for target in targets if target.isidentifier() and target not in known] if known else []
+        if family is None or not foreign or said.location is None:
+            return
+        yield self._told(
+            foreign,
+            len(foreign) == len(targets),
+            Named(name, family.name, said.location),
+            place._replace(message="the model") if place is not None else run.launch.location,
+            run.launch.is_mild,
+        )
+
+    def _told(
+        self, foreign: list[str], is_all: bool, named: Named, related: Location, is_mild: bool = False
+    ) -> Finding:
+        shown = listed([f"`{name}`" for name in foreign[:_MOST_SHOWN]])
+        has = ", ".join(f"`{name}`" for name in sorted(_shown_names(named.family)))
+        if is_all:
+            level, what = graded("error", Evidence(always=True)), "PEFT stops, because no target is found"
+        else:
+            level, what = "warning", "PEFT leaves them out silently"
+        are = "are no layers" if len(foreign) > 1 else "is no layer"
+        return self.finding(
+            named.place,
+            f"{shown} {are} of {named.identifier} ({named.family}): {what}; it has {has}",
+            severity=milder(level) if is_mild else level,
+            related=(related,),
+        )
 
     def check_module(self, module: PythonModule, project: Project) -> Iterator[Finding]:
         if is_unsloth(module):
@@ -76,18 +132,11 @@ class AdapterTargetNotInModel(Rule):
             return  # the project may add a layer of that name
         if not adapter.has_own_layers:
             return
-        shown = listed([f"`{name}`" for name in foreign[:_MOST_SHOWN]])
-        has = ", ".join(f"`{name}`" for name in sorted(_shown_names(adapter.family.name)))
-        if len(foreign) == len(targets):
-            level, what = graded("error", Evidence(always=True)), "PEFT stops, because no target is found"
-        else:
-            level, what = "warning", "PEFT leaves them out silently"
-        are = "are no layers" if len(foreign) > 1 else "is no layer"
-        yield self.finding(
-            given[0].location,
-            f"{shown} {are} of {adapter.identifier} ({adapter.family.name}): {what}; it has {has}",
-            severity=level,
-            related=(adapter.config.location._replace(message="the adapter"),),
+        yield self._told(
+            foreign,
+            len(foreign) == len(targets),
+            Named(adapter.identifier, adapter.family.name, given[0].location),
+            adapter.config.location._replace(message="the adapter"),
         )
 
     def _without_targets(self, adapter: Adapter, project: Project) -> Iterator[Finding]:
@@ -108,6 +157,15 @@ class AdapterTargetNotInModel(Rule):
                 severity=verdict.severity,
                 related=verdict.related,
             )
+
+
+def _names_of(value: object) -> list[str]:
+    """The names of a list, or of a text with commas; none where one may be a pattern, or a word for all layers."""
+    found = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
+    if not isinstance(found, list) or not found or not all(isinstance(name, str) for name in found):
+        return []
+    names = [str(name).rpartition(".")[2] for name in found]
+    return names if all(name.isidentifier() and name not in _ALL for name in names) else []
 
 
 def _adapters(call: TrainerCall) -> Iterator[Adapter]:

@@ -154,16 +154,34 @@ def places(
     words: Mapping[str, Word],
     launch: Launch,
     place: Callable[[Word], Location] | None = None,
+    message: str = "",
 ) -> tuple[Location, tuple[Location, ...]]:
-    """Where a finding about several settings stands: at the last one that the command gives, the others beside it.
+    """Where a finding about several settings stands: at the first that its `message` names and the command gives, else
+    at the last that it gives; the others beside it. How many GPUs there are comes last: they are what they are.
 
     `place` says where a word stands, of which not all need be those of the command.
     """
     given = sorted({words[key] for key in keys if key in words}, key=lambda word: word.start)
     if not given:
         return program_place(launch), ()
-    locations = [place(word) if place is not None else launch.source.location(word.start, word.end) for word in given]
-    return locations[-1], tuple(location._replace(message="together with this") for location in locations[:-1])
+    locations = {
+        word: place(word) if place is not None else launch.source.location(word.start, word.end) for word in given
+    }
+    named = _named_first(keys, words, launch, message)
+    main = words[named] if named else given[-1]
+    others = (location for word, location in locations.items() if word is not main)
+    return locations[main], tuple(location._replace(message="together with this") for location in others)
+
+
+def _named_first(keys: Sequence[str], words: Mapping[str, Word], launch: Launch, message: str) -> str:
+    """The first key of a command that a message names, "" where it names none."""
+    from trl_lint.knowledge.families import family_of, framework_of
+
+    family = family_of(framework_of(launch.program, launch.subcommand, launch.module))
+    settings = family.settings if family is not None else None
+    machines = (*settings.processes.names, *settings.nodes.names) if settings is not None else ()
+    found = [(key in machines, message.find(f"`{key}`"), key) for key in dict.fromkeys(keys) if key in words]
+    return min((one for one in found if one[1] >= 0), default=(False, 0, ""))[2]
 
 
 def program_place(launch: Launch) -> Location:

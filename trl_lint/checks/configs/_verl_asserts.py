@@ -11,6 +11,8 @@ sources of every release at which it begins, changes or ends.
 
 from __future__ import annotations
 
+from math import gcd
+
 from trl_lint.checks.configs._asserts import Assertion, UnknownValueError, Values
 from trl_lint.knowledge.models import model_of
 from trl_lint.run.readers.hydra import MISSING
@@ -107,7 +109,7 @@ def longer_than_a_batch_of_tokens(v: Values) -> str | None:
     if most >= length:
         return None
     return (
-        f"{what} has {length} tokens, more than the {most} of `{_ROLLOUT}.max_num_batched_tokens` with "
+        f"`{_ROLLOUT}.max_num_batched_tokens` ({most}) is less than the {length} tokens of {what}, with "
         "`enable_chunked_prefill` on: raise it to that"
     )
 
@@ -151,6 +153,26 @@ def window_over_the_model(v: Values) -> str | None:
     if not 0 < positions < length:
         return None
     return f"`{_ROLLOUT}.max_model_len` ({length}) is more than the {positions} positions of the model"
+
+
+def heads_over_sequence_ranks(v: Values) -> str | None:
+    """`apply_monkey_patch` of verl/models/transformers/monkey_patch.py."""
+    path = v(f"{_MODEL}.path")
+    size = _sequence_parallel_size(v)
+    model = model_of(path) if isinstance(path, str) else None
+    if model is None or size < 2 or v.text(f"{_ACTOR}.strategy") not in _FSDP or not model.heads:
+        return None
+    if model.heads % size:
+        what = f"{model.heads} attention heads"
+    elif model.kv_heads and model.kv_heads % size and size % model.kv_heads:
+        what = f"{model.kv_heads} key-value heads"
+    else:
+        return None
+    fitting = gcd(model.heads, size)
+    return (
+        f"{model.id} has {what}, not divisible among the {size} ranks of `{_ACTOR}.ulysses_sequence_parallel_size`: "
+        f"take a number that divides them, such as {fitting}"
+    )
 
 
 def turns_without_a_mask(v: Values) -> str | None:
@@ -281,3 +303,6 @@ LENGTHS = (
     Assertion(">=0.3.0.post0,<0.7.0", longer_than_the_model),
     Assertion(">=0.7.1", window_over_the_model),
 )
+
+# Those about its heads.
+HEADS = (Assertion(">=0.3.0.post1", heads_over_sequence_ranks),)

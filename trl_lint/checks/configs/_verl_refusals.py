@@ -39,7 +39,7 @@ def refusals(run: VerlRun, code: str, level: Level, is_mild: bool) -> Iterator[P
     written = [*words, *run.over_keys]
     for found in broken("verl", run.choices, settings_in, written, level, "verl"):
         if code == ("TRL402" if len(found.keys) == 1 else "TRL403"):
-            location, beside = places(found.keys, words, run.launch)
+            location, beside = places(found.keys, words, run.launch, message=found.message)
             related = (*beside, *run.places_over(found.keys), *found.verdict.related)
             yield Problem(location, found.message, found.verdict.severity, related)
 

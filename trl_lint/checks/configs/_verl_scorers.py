@@ -31,6 +31,7 @@ from trl_lint.run.runs import Run
 from trl_lint.sources import SourceError
 from trl_lint.sources.shell import Word
 from trl_lint.sources.shell_values import HOLE
+from trl_lint.words import listed
 
 _MOST_FILES = 1000  # of one script, in any of its folders
 _LONGEST_NAME = 255  # of a folder, on all common file systems
@@ -53,18 +54,34 @@ _OTHERWISE = {
     "actor_rollout_ref.rollout.agent.agent_loop_config_path": (None,),
     "actor_rollout_ref.rollout.agent.default_agent_loop": ("single_turn_agent", "tool_agent"),
 }
+# What leaves no other columns than those of the dict, and what may bring others.
+_WHOLE = ("remove_columns", "DataFrame(", "from_list(", "from_dict(")
+_CHANGED = ("rename_column", "add_column", ".assign(", ".update(", ".rename(", "setdefault(", "concat(", "merge(")
 # A module that verl imports before all else, and that may put its own functions in (verl/__init__.py).
 _PATCHES = "VERL_USE_EXTERNAL_MODULES"
 
 
+class Rows(NamedTuple):
+    """The rows of data, as the one dict that makes them tells: all their `columns`, None where there may be others.
+
+    `truth`: whether `reward_model` has a `ground_truth`, None where nobody knows. The places are those of the dicts.
+    """
+
+    columns: frozenset[str] | None
+    place: Location
+    truth: bool | None
+    truth_place: Location
+
+
 class Made(NamedTuple):
     """A script that makes data: the Parquet files that it may write, each with its folder, and its one value of
-    `data_source`, "" where that is not certain.
+    `data_source`, "" where that is not certain. `rows`: None where more than one dict may make them.
     """
 
     files: frozenset[tuple[str, str]]
     source: str
     place: Location
+    rows: Rows | None = None
 
 
 def unscored(run: Run, rule: Rule) -> Iterator[Problem]:
@@ -157,6 +174,7 @@ def data_made(module: PythonModule) -> Made:
     # Where it stands for itself somebody sets, renames or drops the column.
     is_open = is_open or any(node.value == _SOURCE and not _is_read(node, module) for node in texts)
     values = [node.value for node in texts if isinstance(node.value, str)]
+    values += [text for node in module.of(ast.JoinedStr) for text in _in_loop(node, module)]
     named = [value for value in values if value.endswith(".parquet")]
     folders = {part for value in values if not value.endswith(".parquet") for part in value.split("/")} - set(sources)
     folders = {part for part in folders if len(part) <= _LONGEST_NAME and "\n" not in part}
@@ -168,7 +186,101 @@ def data_made(module: PythonModule) -> Made:
         budget.note(module.path, "it names too many folders and Parquet files to tell which data of verl it makes")
     is_one = len(sources) == 1 and not is_open
     source, place = next(iter(sources.items())) if is_one else ("", module.source.location(0, 0))
-    return Made(frozenset(files), source, place)
+    return Made(frozenset(files), source, place, _rows(module))
+
+
+def _rows(module: PythonModule) -> Rows | None:
+    dicts = [node for node in module.of(ast.Dict) if _SOURCE in _keys(node)]
+    if len(dicts) != 1:
+        return None
+    (node,) = dicts
+    keys = _keys(node)
+    is_whole = None not in keys and any(word in module.text for word in _WHOLE)
+    is_whole = is_whole and not any(word in module.text for word in _CHANGED)
+    # A column that is set later.
+    is_whole = is_whole and not any(isinstance(each.ctx, ast.Store) for each in module.of(ast.Subscript))
+    reward = next((value for key, value in zip(keys, node.values, strict=True) if key == "reward_model"), None)
+    if isinstance(reward, (ast.List, ast.ListComp)):  # a column of them
+        reward = reward.elt if isinstance(reward, ast.ListComp) else next(iter(reward.elts), None)
+    truth = None
+    if isinstance(reward, ast.Dict) and None not in _keys(reward):
+        truth = "ground_truth" in _keys(reward) or "ground_truth" in module.text
+    columns = frozenset(key for key in keys if key is not None) if is_whole else None
+    place = module.location(next(key for key in node.keys if isinstance(key, ast.Constant)))
+    return Rows(columns, place, truth, module.location(reward) if isinstance(reward, ast.Dict) else place)
+
+
+def _keys(node: ast.Dict) -> list[str | None]:
+    """The keys of a dict, None for one that is no text."""
+    return [key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else None for key in node.keys]
+
+
+def misread_rows(run: Run, rule: Rule) -> Iterator[Problem]:
+    """Columns that verl asks for by name, and that the script which makes the data of a run does not write.
+
+    `self.prompt_key` of verl/utils/dataset/rl_dataset.py and `["reward_model"]["ground_truth"]` of the reward managers
+    naive and dapo (0.3.0 to 0.9.1).
+    """
+    verl = read_run(run.launch, run.project) if run.framework == "verl" else None
+    if verl is None or verl.own is not None or verl.module != _STARTED or "verl" not in verl.choices:
+        return
+    tree = verl.composed(verl.choices["verl"].newest)
+    if tree is None or verl.line.takes_more or not _is_one_of(tree, "data.custom_cls.path", (None,)):
+        return
+    key = find(tree, "data.prompt_key")
+    managers = ("reward_model.reward_manager", "reward.reward_manager.name")
+    reads_truth = all(_is_one_of(tree, name, _OTHERWISE[name]) for name in managers)
+    level = Level(rule, is_mild=True, of_code=False).severity
+    for made in dict.fromkeys(_makers_of(verl, run.project)):
+        rows = made.rows
+        if rows is None:
+            continue
+        if isinstance(key, str) and rows.columns is not None and key not in rows.columns:
+            words = {each.key: each.word for each in verl.overrides}
+            word = words.get("data.prompt_key")
+            other = run.launch.source.location(word.start, word.end) if word is not None else run.launch.location
+            message = (
+                f"verl reads the prompts from the column `{key}` (`data.prompt_key`), and the rows that this script "
+                f"writes have {listed([f'`{name}`' for name in sorted(rows.columns)])}: KeyError at the first row"
+            )
+            at = (other, rows.place) if word is not None else (rows.place, other)
+            yield Problem(at[0], message, level, (at[1],))
+        if rows.truth is False and reads_truth:
+            message = (
+                "the reward manager reads `ground_truth` of `reward_model`, which these rows do not have: KeyError at "
+                "the first answer"
+            )
+            yield Problem(rows.truth_place, message, level, (run.launch.location,))
+
+
+def _makers_of(run: VerlRun, project: Project) -> Iterator[Made]:
+    """The one script that makes each data file of a run."""
+    for each in run.overrides:
+        tail = _tail(each.word) if each.key in _FILES else None
+        makers = _makers(project).get(tail, []) if tail is not None else []
+        if len(makers) == 1:
+            yield makers[0]
+
+
+def _in_loop(joined: ast.JoinedStr, module: PythonModule) -> list[str]:
+    """The texts that an f-string with one name is in a loop over texts: `for part in ("train", "test")`."""
+    holes = [part.value for part in joined.values if isinstance(part, ast.FormattedValue)]
+    name = holes[0].id if len(holes) == 1 and isinstance(holes[0], ast.Name) else ""
+    around = (parent for parent in module.ancestors(joined) if isinstance(parent, ast.For))
+    loop = next((each for each in around if isinstance(each.target, ast.Name) and each.target.id == name), None)
+    items = loop.iter.elts if loop is not None and isinstance(loop.iter, (ast.Tuple, ast.List)) else ()
+    found = [module.value(item) for item in items]
+    start, end = ("".join(_constants(joined, is_end)) for is_end in (False, True))
+    return [f"{start}{text}{end}" for text in found if isinstance(text, str)]
+
+
+def _constants(joined: ast.JoinedStr, is_end: bool) -> Iterator[str]:
+    """The texts of an f-string with one hole, before it or behind it."""
+    is_behind = False
+    for part in joined.values:
+        is_behind = is_behind or isinstance(part, ast.FormattedValue)
+        if isinstance(part, ast.Constant) and isinstance(part.value, str) and is_behind is is_end:
+            yield part.value
 
 
 def _ends(path: str) -> tuple[str, str]:
@@ -183,8 +295,9 @@ def _is_read(node: ast.AST, module: PythonModule) -> bool:
 
 
 def _written(value: ast.expr, module: PythonModule) -> ast.expr:
-    """Where a value is written: the literal behind a name."""
+    """Where a value is written: the literal behind a name, which stands for nothing else."""
     from trl_lint.python.guards import bindings
 
     values = bindings(module).get(value.id, []) if isinstance(value, ast.Name) else []
-    return values[0] if len(values) == 1 else value
+    is_shared = isinstance(value, ast.Name) and len(module.named(value.id)) > 2
+    return values[0] if len(values) == 1 and not is_shared else value

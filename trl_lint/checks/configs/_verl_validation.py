@@ -76,7 +76,7 @@ def groups_of_one(launch: Launch, groups: Groups, rule: Rule, project: Project) 
     for assertion in assertions if values is not None else ():
         said, _ = evaluate(assertion, version, values)
         if said is not None and values is not None:
-            location, beside = places(tuple(values.asked), words, launch)
+            location, beside = places(tuple(values.asked), words, launch, message=said)
             yield Problem(location, said, level.severity, beside)
 
 
@@ -134,7 +134,7 @@ def _failing(
         return _values(run, version, tree_in(version))
 
     for found in broken(assertions, "verl", run.choices, values_in, level):
-        location, beside = places(found.keys, words, run.launch)
+        location, beside = places(found.keys, words, run.launch, message=found.message)
         yield location, found, (*beside, *found.verdict.related)
 
 

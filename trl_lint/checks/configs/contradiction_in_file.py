@@ -95,6 +95,7 @@ class ContradictionInFile(Rule):
             _launcher_options,
             _openrlhf_groups,
             _openrlhf_refusals,
+            _stacks,
             _verl_asserts,
             _verl_validation,
         )
@@ -106,6 +107,7 @@ class ContradictionInFile(Rule):
             *_launch_refusals.refused_options(launch, self, project),
             *_launcher_options.given_twice(_launcher_options.called_by(launch), self),
             *_command_flags.refused_flags(launch, self, project),
+            *_stacks.broken_laws(launch, self, project),
         ):
             yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
 

@@ -65,9 +65,9 @@ class ValueNotAllowed(Rule):
 
         if run.is_launched and run.framework == "verl":
             from trl_lint.checks.configs._verl_reward_function import missing_function
-            from trl_lint.checks.configs._verl_scorers import unscored
+            from trl_lint.checks.configs._verl_scorers import misread_rows, unscored
 
-            for found in (*unscored(run, self), *missing_function(run, self)):
+            for found in (*unscored(run, self), *misread_rows(run, self), *missing_function(run, self)):
                 yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
         stated = list(stated_in(run, self, set()))
         for one in stated:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.checks._run_models import trained_model
+from trl_lint.checks._run_models import model_of_run
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level
 from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.architectures import families_with_layer, is_composed, layer_classes
 from trl_lint.knowledge.histories import releases
 from trl_lint.knowledge.models import family_of
+from trl_lint.missing import ABSENT
 from trl_lint.records import NamedTuple
 from trl_lint.run.effective import Setting
 from trl_lint.run.runs import Run
@@ -18,6 +19,8 @@ from trl_lint.words import listed
 
 _TRANSFORMERS = "models/transformers"
 _KEY = "fsdp_transformer_layer_cls_to_wrap"
+# Where training arguments, and the configs of frameworks that hand them on, may say it besides.
+_KEYS = (_KEY, f"fsdp_config.{_KEY}", "fsdp_config.transformer_layer_cls_to_wrap")
 
 
 class Wrapped(NamedTuple):
@@ -36,7 +39,7 @@ class WrapClassNotInModel(Rule):
         wrapped = _wrapped(run)
         if wrapped is None:
             return
-        identifier, place = trained_model(run)
+        identifier, place = model_of_run(run)
         family = family_of(identifier) if identifier else None
         if family is None:
             return
@@ -71,14 +74,18 @@ def _wrapped(run: Run) -> Wrapped | None:
         if not isinstance(policy, Setting) or policy.value != "TRANSFORMER_BASED_WRAP":
             return None
     else:
-        said = run.config.given(_KEY)
-        fsdp = run.config.given("fsdp")
-        if not isinstance(fsdp, Setting) or not isinstance(fsdp.value, str) or "auto_wrap" not in fsdp.value:
+        found = [run.config.given(key) for key in _KEYS]
+        said = next((one for one in found if isinstance(one, Setting)), ABSENT)
+        fsdp, policy = run.config.given("fsdp"), run.config.given("fsdp_config.fsdp_auto_wrap_policy")
+        is_wrapped = "auto_wrap" in str(fsdp.value) if isinstance(fsdp, Setting) else False
+        is_wrapped = is_wrapped or (isinstance(policy, Setting) and policy.value == "TRANSFORMER_BASED_WRAP")
+        if not is_wrapped:
             return None
-    if not isinstance(said, Setting) or not isinstance(said.value, str) or said.location is None:
+    if not isinstance(said, Setting) or said.location is None:
         return None
-    names = tuple(name.strip() for name in said.value.split(","))
-    return Wrapped(names, said.location) if all(name.isidentifier() for name in names) else None
+    texts = said.value if isinstance(said.value, list) else [said.value]
+    names = tuple(name.strip() for text in texts if isinstance(text, str) for name in text.split(","))
+    return Wrapped(names, said.location) if names and all(name.isidentifier() for name in names) else None
 
 
 rule = WrapClassNotInModel()

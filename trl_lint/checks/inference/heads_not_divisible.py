@@ -12,8 +12,11 @@ from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding, Location, Severity
 from trl_lint.knowledge.models import model_of
 from trl_lint.missing import ABSENT
+from trl_lint.project import Project
+from trl_lint.project.launches import Launch
+from trl_lint.python.module import PythonModule
 from trl_lint.python.values import argument
-from trl_lint.run.effective import Setting, of_flag
+from trl_lint.run.effective import Setting, as_number, of_flag
 from trl_lint.run.runs import Run
 from trl_lint.run.servers import size_of
 
@@ -26,6 +29,14 @@ class HeadsNotDivisible(Rule):
     needles = (b"tensor_parallel_size",)
     runs = True
     launched = True
+    launches = True
+
+    def check_launch(self, launch: Launch, project: Project) -> Iterator[Finding]:
+        """Ranks that share the heads of a sequence, which a program asks for itself."""
+        from trl_lint.checks.configs import _verl_asserts, _verl_validation
+
+        for found in _verl_validation.contradictions(launch, _verl_asserts.HEADS, self, project):
+            yield self.finding(found.location, found.message, severity=found.severity, related=found.related)
 
     def check_call(self, site: Site) -> Iterator[Finding]:
         """An engine in a script."""
@@ -33,10 +44,13 @@ class HeadsNotDivisible(Rule):
         loaded, size = model_of_engine(call, module, _OVERRIDING), argument(call, "tensor_parallel_size")
         if loaded is None or not isinstance(size, ast.expr):
             return
-        number, heads = module.value(size), heads_of(loaded.name)
-        if isinstance(number, int) and _is_misfit(heads, number):
-            model = (loaded.location._replace(message="the model"),)
-            yield self._finding(module.location(size), loaded.name, heads, number, model)
+        heads = heads_of(loaded.name)
+        for number, is_default in _sizes(size, module, site.project) if heads else ():
+            if _is_misfit(heads, number):
+                model = (loaded.location._replace(message="the model"),)
+                level = Level(self, is_default).severity
+                yield self._finding(module.location(size), loaded.name, heads, number, model, level)
+                return
 
     def check_run(self, run: Run) -> Iterator[Finding]:
         if run.framework == "vllm":
@@ -95,6 +109,25 @@ class HeadsNotDivisible(Rule):
         )
         shown = tuple(one for one in related if one[:3] != place[:3])
         return self.finding(place, message, severity=severity, related=shown)
+
+
+def _sizes(size: ast.expr, module: PythonModule, project: Project) -> list[tuple[int, bool]]:
+    """The numbers that an expression may be, and whether each is a default alone: of a variable of the environment."""
+    from trl_lint.python.environ import variable_with_default
+    from trl_lint.run.runs import runs_with
+
+    number = module.value(size)
+    if isinstance(number, int):
+        return [(number, False)]
+    read = variable_with_default(size, module)
+    if read is None:
+        return []
+    name, default = read
+    runs = [run for run in runs_with(module.path, project) if run.is_launched]
+    given = [run.launch.env.get(name) for run in runs]
+    found = [as_number(one.text) for one in given if one is not None and one.text is not None]
+    whole = [(number, False) for number in found if isinstance(number, int)]
+    return whole if len(whole) == len(runs) and runs else [(default, True)] if all(one is None for one in given) else []
 
 
 def _is_overridden(run: Run) -> bool:

@@ -97,9 +97,9 @@ def _options(block: EngineBlock, config: Config) -> Iterator[Option]:
     said = config.given(block.name)
     if isinstance(said, Setting) and said.location is not None:
         held = said.value if isinstance(said.value, dict) else _parsed(said.value)
-        for name in held:
-            if isinstance(name, str) and name not in seen:
-                yield Option(name, said.location)
+        for key in held:
+            if isinstance(key, str) and key not in seen:
+                yield Option(key, said.location)
 
 
 def _parsed(value: object) -> dict[object, object]:
