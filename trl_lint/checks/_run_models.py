@@ -25,6 +25,7 @@ from trl_lint.run.trainer.models import (
 from trl_lint.run.trainer.resolver import around, resolver_of
 from trl_lint.run.trainer.running import value_in
 from trl_lint.sources import SourceError
+from trl_lint.sources.nodes import Sequence, find, value_of
 
 _MODELS = "transformers.AutoModel"
 _NOT_MODELS = tuple(f"transformers.Auto{name}" for name in ("Tokenizer", "Config", "Processor", "FeatureExtractor"))
@@ -144,3 +145,15 @@ def served_model(run: Run) -> Served | None:
     if first is None or not first.text or first.text.startswith("-"):
         return None
     return Served(first.text, launch.source.location(first.start, first.end))
+
+
+def listed_texts(run: Run, name: str) -> list[str]:
+    """The texts of an option that is a list in the recipe of a run, or one text with commas; none for any other."""
+    said = run.config.given(name)
+    if not isinstance(said, Setting):
+        return []
+    if isinstance(said.value, str):
+        return [part.strip() for part in said.value.split(",")]
+    node = find(run.recipe.root, name) if run.recipe is not None else None
+    items = [value_of(item) for item in node.items] if isinstance(node, Sequence) else []
+    return [item for item in items if isinstance(item, str)] if all(isinstance(item, str) for item in items) else []

@@ -68,7 +68,7 @@ class AdapterTargetNotInModel(Rule):
 
     def check_run(self, run: Run) -> Iterator[Finding]:
         """The names in a config or a command of a framework, which makes the adapter itself."""
-        from trl_lint.checks._run_models import model_of_run
+        from trl_lint.checks._run_models import listed_texts, model_of_run
         from trl_lint.knowledge.models import family_of
 
         config = run.config
@@ -77,7 +77,7 @@ class AdapterTargetNotInModel(Rule):
             return
         name, place = model_of_run(run) if config.is_on("adapter") is not False else ("", None)
         family = family_of(name) if name else None
-        targets = _names_of(said.value)
+        targets = _names_of(listed_texts(run, config.option("adapter_targets")))
         known = (
             known_names(family.name) if family is not None and targets and said.location is not None else frozenset()
         )
@@ -159,12 +159,9 @@ class AdapterTargetNotInModel(Rule):
             )
 
 
-def _names_of(value: object) -> list[str]:
-    """The names of a list, or of a text with commas; none where one may be a pattern, or a word for all layers."""
-    found = [part.strip() for part in value.split(",")] if isinstance(value, str) else value
-    if not isinstance(found, list) or not found or not all(isinstance(name, str) for name in found):
-        return []
-    names = [str(name).rpartition(".")[2] for name in found]
+def _names_of(found: list[str]) -> list[str]:
+    """The names of layers in a list; none where one may be a pattern, or a word for all layers."""
+    names = [name.rpartition(".")[2] for name in found]
     return names if all(name.isidentifier() and name not in _ALL for name in names) else []
 
 

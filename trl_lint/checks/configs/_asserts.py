@@ -157,7 +157,7 @@ def places(
     message: str = "",
 ) -> tuple[Location, tuple[Location, ...]]:
     """Where a finding about several settings stands: at the first that its `message` names and the command gives, else
-    at the last that it gives; the others beside it. How many GPUs there are comes last: they are what they are.
+    at the last that it gives; the others beside it. How many GPUs there are, and the size of a group, come last.
 
     `place` says where a word stands, of which not all need be those of the command.
     """
@@ -179,8 +179,9 @@ def _named_first(keys: Sequence[str], words: Mapping[str, Word], launch: Launch,
 
     family = family_of(framework_of(launch.program, launch.subcommand, launch.module))
     settings = family.settings if family is not None else None
-    machines = (*settings.processes.names, *settings.nodes.names) if settings is not None else ()
-    found = [(key in machines, message.find(f"`{key}`"), key) for key in dict.fromkeys(keys) if key in words]
+    last = (settings.processes, settings.nodes, settings.group) if settings is not None else ()
+    behind = {name for held in last for name in held.names}
+    found = [(key in behind, message.find(f"`{key}`"), key) for key in dict.fromkeys(keys) if key in words]
     return min((one for one in found if one[1] >= 0), default=(False, 0, ""))[2]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from trl_lint.checks._run_models import model_of_run
+from trl_lint.checks._run_models import listed_texts, model_of_run
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level
 from trl_lint.finding import Finding, Location
@@ -67,7 +67,7 @@ def is_foreign(name: str, family: str) -> bool:
 
 def _wrapped(run: Run) -> Wrapped | None:
     """What the accelerate config says, else the training arguments."""
-    config = run.configs.accelerate
+    config, option = run.configs.accelerate, ""
     said, kind = config.given(f"fsdp_config.{_KEY}"), config.given("distributed_type")
     if isinstance(kind, Setting) and kind.value == "FSDP":
         policy = config.given("fsdp_config.fsdp_auto_wrap_policy")
@@ -75,16 +75,19 @@ def _wrapped(run: Run) -> Wrapped | None:
             return None
     else:
         found = [run.config.given(key) for key in _KEYS]
-        said = next((one for one in found if isinstance(one, Setting)), ABSENT)
+        option, said = next(
+            (one for one in zip(_KEYS, found, strict=True) if isinstance(one[1], Setting)), ("", ABSENT)
+        )
         fsdp, policy = run.config.given("fsdp"), run.config.given("fsdp_config.fsdp_auto_wrap_policy")
-        is_wrapped = "auto_wrap" in str(fsdp.value) if isinstance(fsdp, Setting) else False
+        words = " ".join(listed_texts(run, "fsdp")) if isinstance(fsdp, Setting) else ""
+        is_wrapped = "auto_wrap" in words
         is_wrapped = is_wrapped or (isinstance(policy, Setting) and policy.value == "TRANSFORMER_BASED_WRAP")
         if not is_wrapped:
             return None
     if not isinstance(said, Setting) or said.location is None:
         return None
-    texts = said.value if isinstance(said.value, list) else [said.value]
-    names = tuple(name.strip() for text in texts if isinstance(text, str) for name in text.split(","))
+    texts = said.value.split(",") if isinstance(said.value, str) else listed_texts(run, option)
+    names = tuple(name.strip() for name in texts)
     return Wrapped(names, said.location) if names and all(name.isidentifier() for name in names) else None
 
 
