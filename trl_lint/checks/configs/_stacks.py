@@ -17,10 +17,12 @@ from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.launches import Launch
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.run.effective import Setting, as_number, of_document
 from trl_lint.run.runs import read_quietly
 
-_PATTERN = re.compile(r"(?P<key>\S+) /(?P<pattern>.+)/")
+# `sglang:d1p1t16+d16p1t1`: how many GPUs share what, by letters.
+_SIZE = regex(r"([a-z])(\d{1,4})")
 
 
 class Given(NamedTuple):
@@ -79,13 +81,16 @@ def _is_broken(law: Law, values: dict[str, object]) -> bool:
         return False
 
 
-def _named(key: str, command: Command) -> Given | None:
-    found = _PATTERN.fullmatch(key)
-    if found is None:
-        return command.read(key)
-    given = command.read(found["key"])
-    number = re.search(found["pattern"], given.value) if given is not None and isinstance(given.value, str) else None
-    return Given(int(number[1]), given.place) if number is not None and given is not None else None
+def _named(name: str, command: Command) -> Given | None:
+    """What is said of a key, or of the size that its text has for a letter, in the part of an engine."""
+    key, _, part = name.partition(" ")
+    given = command.read(key)
+    if not part or given is None or not isinstance(given.value, str):
+        return None if part else given
+    engine, letter = part.split(":")
+    texts = [text.partition(":")[2] for text in given.value.split("+") if text.startswith(engine)]
+    sizes = dict(_SIZE.findall(texts[0])) if len(texts) == 1 else {}
+    return Given(int(sizes[letter]), given.place) if letter in sizes and sizes.get("p", "1") == "1" else None
 
 
 def _command(launch: Launch, project: Project) -> Command | None:
