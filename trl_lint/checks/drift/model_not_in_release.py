@@ -111,6 +111,7 @@ def _is_held(loaded: Loaded, first: str) -> bool:
     """Whether the framework goes with no release that has the model, so that it is the model which does not fit."""
     from packaging.version import InvalidVersion, Version
 
+    from trl_lint.knowledge.histories import releases
     from trl_lint.knowledge.ranges import holds
     from trl_lint.knowledge.requirements import declared
 
@@ -120,7 +121,8 @@ def _is_held(loaded: Loaded, first: str) -> bool:
     except InvalidVersion:
         return False
     parts = known.parts.get(loaded.package, ()) if known is not None else ()
-    return bool(parts) and not any(holds(part.specifier, first) for part in parts)
+    later = [each for each in releases(loaded.package) if holds(f">={first}", each)]
+    return bool(parts) and not any(holds(part.specifier, each) for part in parts for each in later)
 
 
 def _releases_without(loaded: Loaded, project: Project) -> str:
