@@ -143,6 +143,8 @@ class Launch:
         if not self.args or self.args[0].text is None or not self.args[0].text.endswith(DOCUMENTS):
             return None
         first, *others = self.args
+        if "=" in (first.text or ""):
+            return None  # `config=a.yaml` gives it by its name
         is_data = (first.text or "").endswith(".json") and any("=" not in (word.text or word.raw) for word in others)
         return None if is_data and self.script is not None else first
 

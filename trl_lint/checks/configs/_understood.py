@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from trl_lint.checks.configs import _command_keys, _deepspeed, _own_flags
+from trl_lint.checks.configs import _command_keys, _deepspeed, _own_flags, _structured_keys
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import judge_config, judged_by
 from trl_lint.coverage import (
@@ -30,7 +30,13 @@ from trl_lint.sources.nodes import Entry, Mapping, Scalar
 
 def knows_launch(launch: Launch, project: Project) -> Answer:
     """What is known of the options of a command of a framework; None for all others."""
-    for knows in (_verl_launch, _openrlhf_launch, _framework_launch, _own_flags.knows_launch):
+    for knows in (
+        _verl_launch,
+        _openrlhf_launch,
+        _framework_launch,
+        _structured_keys.knows_launch,
+        _own_flags.knows_launch,
+    ):
         answer = knows(launch, project)
         if answer is not None:
             return answer

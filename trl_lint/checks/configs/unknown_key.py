@@ -44,6 +44,7 @@ class UnknownKey(Rule):
             _misread_config,
             _openrlhf,
             _own_flags,
+            _structured_keys,
             _verl_keys,
         )
 
@@ -58,6 +59,7 @@ class UnknownKey(Rule):
             *_launcher_options.unknown_options(_launcher_options.called_by(launch), self, project),
             *_launcher_options.stray_words(launch, self),
             *_launcher_options.behind_script(launch, self, project),
+            *_structured_keys.unknown_keys(launch, self, project),
         ):
             yield self.finding(word.location, word.message, severity=word.severity, related=word.related)
         yield from _command_keys.unknown_flags(launch, self, project)
