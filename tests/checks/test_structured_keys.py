@@ -48,7 +48,8 @@ OF_EASY_R1 = USUAL + (
 REFUSED = ["m=2", "inner.gone=1", "inner.unannotated=4", "gone.a=1", "inner.other_name=1", "n.a=1"]
 TAKEN = [
     "n=2", "inner.lr=2", "inner.inherited=2", "inner.extra.a.b=1", "inner.plain.a=1", "inner.anything.a=1",
-    "other.lr=1", "inner.many=[a]", "inner.auto=1", "inner={lr: 3}", "n=${x}", '"inner.lr=$LR"', "$MORE", '"$@"', "--help",
+    "other.lr=1", "inner.many=[a]", "inner.auto=1",
+    "inner={lr: 3}", "n=${x}", '"inner.lr=$LR"', "$MORE", '"$@"', "--help",
 ]  # fmt: skip
 
 
