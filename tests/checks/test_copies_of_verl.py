@@ -108,3 +108,34 @@ def test_a_recipe_finds_the_configs_of_the_copy_around_it(tmp_path: Path, place:
     start = f"cd {folder}&&" if folder else ""
     words = "mine.ratio=2 trainer.project_name=b trainer.gone=1 mine.other=1"
     assert told(tmp_path, files, f"{start}run.sh", words, "recipe.own.main_own") == ["trainer.gone=1", "mine.other=1"]
+
+
+OWN = "defaults:\n  - ppo_trainer\n  - _self_\nmine:\n  ratio: 1\nhydra:\n  searchpath:\n    - file://verl/trainer/config\n"
+STARTS = {
+    "of a variable with the working directory": ('DIR="$(pwd)"\n', '--config-path="$DIR/conf/own" --config-name=own'),
+    "by way of two variables": ('DIR=$(pwd)\nCONF="$DIR/conf/own"\n', '--config-path="$CONF" --config-name=own'),
+    "of the shell": ("", '--config-path="$PWD/conf/own" --config-name=own'),
+    "of nobody knows what": ("", '--config-path="${ROOT}/conf/own" --config-name=own'),
+    "in two words": ("", '--config-path "$PWD/conf/own" --config-name own'),
+    "by its short name": ("", '-cp "$PWD/conf/own" -cn own'),
+}
+
+
+@pytest.mark.parametrize("script", ["run.sh", "scripts/run.sh"])
+@pytest.mark.parametrize("start", STARTS)
+def test_a_folder_of_configs_below_one_that_nobody_knows(tmp_path: Path, start: str, script: str):
+    before, options = STARTS[start]
+    files = {**copy_in(""), "conf/own/own.yaml": OWN}
+    words = f"{options} mine.ratio=2 trainer.project_name=b trainer.gone=1 mine.other=1"
+    assert told(tmp_path, files, f"{before.rstrip()}&&{script}", words) == ["trainer.gone=1", "mine.other=1"]
+
+
+@pytest.mark.parametrize("options", [
+    '--config-path="$PWD/conf/gone" --config-name=own', '--config-path="$PWD/conf/own" --config-name=gone',
+    '--config-path="$PWD/conf/own" --config-name="$NAME"', '--config-path="$DIR" --config-name=own',
+    '--config-path="$PWD/$KIND/own" --config-name=own', '--config-path="$PWD/conf/own"',
+    '--config-dir="$PWD/conf/own" --config-name=own',
+])  # fmt: skip
+def test_a_folder_that_is_not_found(tmp_path: Path, options: str):
+    files = {**copy_in(""), "conf/own/own.yaml": OWN}
+    assert told(tmp_path, files, "run.sh", f"{options} trainer.gone=1") == []

@@ -12,6 +12,7 @@ no new keys, so:
 from __future__ import annotations
 
 import enum
+import os
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
@@ -19,10 +20,12 @@ from typing import Any, Literal
 
 from trl_lint.missing import ABSENT, UNKNOWN
 from trl_lint.project.launches import Launch
+from trl_lint.project.links import linked_files
 from trl_lint.python.values import literal_of
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
 from trl_lint.sources.shell import Word
+from trl_lint.sources.shell_values import HOLE
 
 Tree = dict[str, Any]
 Sign = Literal["", "+", "++", "~"]
@@ -94,17 +97,22 @@ def read_command_line(launch: Launch) -> CommandLine | None:
     """The Hydra command line of a launch; None if words are hidden, or if it leads to configs from elsewhere."""
     overrides: list[Override] = []
     options = {"--config-name": "", "--config-path": ""}
-    takes_more = False
+    takes_more, tail = False, ""
     words = iter(launch.args)
     for word in words:
         text = word.text
         if text is not None and text.startswith("-"):
             name, equals, value = text.partition("=")
             name = _OPTIONS.get(name, name)
-            given = value if equals else getattr(next(words, None), "text", None)
+            held = None if equals else next(words, None)
+            given = value if equals else getattr(held, "text", None)
+            if name == "--config-path" and given is None and (below := _below_unknown(held)):
+                given, tail = below, below
             if name not in options or not given:
                 return None
             options[name] = given
+        elif text is None and (below := _below_unknown(word, "--config-path=") or _below_unknown(word, "-cp=")):
+            tail = below
         elif text is None and _ARGUMENTS.match(word.raw):
             if not overrides and word is not launch.args[-1]:
                 return None  # what is given from outside comes first, and may add any key
@@ -115,6 +123,13 @@ def read_command_line(launch: Launch) -> CommandLine | None:
             overrides += possible
         else:
             return None  # a placeholder of a document, or a word that nobody knows
+    path = options["--config-path"]
+    if tail:
+        name = options["--config-name"].removesuffix(".yaml")
+        files = linked_files(f"{tail}/{name}.yaml", launch.source, "") if name else []
+        if len(files) != 1:
+            return None
+        path = os.path.dirname(files[0])
     own = [override for override in overrides if not override.key.startswith("hydra.")]
     groups = tuple(override for override in own if _names_group(override))
     if any(override.key == "hydra.searchpath" for override in overrides) or not all(o.is_certain for o in groups):
@@ -122,10 +137,16 @@ def read_command_line(launch: Launch) -> CommandLine | None:
     return CommandLine(
         tuple(override for override in own if not _names_group(override)),
         options["--config-name"].removesuffix(".yaml"),
-        options["--config-path"],
+        path,
         groups,
         takes_more,
     )
+
+
+def _below_unknown(word: Word | None, option: str = "") -> str:
+    """`a/config` of `--config-path="$HERE/a/config"`, or of its value alone; "" for all else."""
+    before, slash, path = word.template.partition("/") if word is not None else ("", "", "")
+    return path if slash and before == option + HOLE and path and HOLE not in path else ""
 
 
 def _names_group(override: Override) -> bool:
