@@ -72,6 +72,9 @@ AFTER = {
     "in a function": {"main.py": FIRST + "def main():\n    from lib.trainer import build\n"},
     "in a function above it": {"main.py": "def main():\n    from lib.trainer import build\n" + FIRST + "main()\n"},
     "both in a function": {"main.py": "def main():\n    import unsloth\n    from lib.trainer import build\n"},
+    "in two functions, one below it": {
+        "main.py": "def one():\n    import unsloth\n    import lib.trainer\ndef two():\n    import lib.trainer\n"
+    },
     "under a try": {"main.py": "try:\n    import unsloth\nexcept ImportError:\n    pass\nimport lib.trainer\n"},
     "by a module between": {"main.py": FIRST + "import lib.run\n", "lib/run.py": "from .trainer import build\n"},
     "its package": {"lib/__init__.py": "import unsloth\n", "main.py": "import lib.trainer\n"},
@@ -85,6 +88,14 @@ NOT_AFTER = {
     "above it": {"main.py": "from lib.trainer import build\n" + FIRST},
     "above it, both in a function": {"main.py": "def main():\n    import lib.trainer\n    import unsloth\n"},
     "not imported": {"main.py": FIRST},
+    "in another function": {"main.py": "def a():\n    import unsloth\ndef b():\n    import lib.trainer\n"},
+    "in a function, and it below": {"main.py": "def one():\n    import unsloth\nfrom lib.trainer import build\n"},
+    "a function that imports it when it is called": {
+        "main.py": "from load import load\nfrom lib.trainer import build\nload()\n", "load.py": LAZY
+    },
+    "such a function, for another command": {
+        "cli.py": "def a():\n    from load import load\ndef b():\n    from lib.trainer import build\n", "load.py": LAZY
+    },
     "another module": {"main.py": FIRST + "import lib.other\n", "lib/other.py": ""},
     "a test": {"tests/test_it.py": FIRST + "import lib.trainer\n"},
     "by nobody who knows Unsloth": {"main.py": "import lib.trainer\n", "serve.py": FIRST},

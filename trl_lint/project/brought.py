@@ -6,6 +6,7 @@ import ast
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import chain
 
 from trl_lint import budget
 from trl_lint.memos import per_module, per_project, read_per_project
@@ -55,11 +56,9 @@ def _taken_after(package: str, project: Project) -> Iterator[str]:
 
     Of a folder whose `__init__.py` imports the package all that is in it.
     """
-    waiting = asked = (
-        set()
-        if is_of_project(package, os.path.join(project.root, "_.py"), project)
-        else set(files_calling(package, project))
-    )
+    if is_of_project(package, os.path.join(project.root, "_.py"), project):
+        return
+    waiting = asked = set(files_calling(package, project))
     for _ in range(_STEPS):
         stems = {name_of(path).encode(errors="replace") for path in waiting}
         waiting = {path for path in python_files(project) if stems and _names_any(path, stems, project)} - asked
@@ -67,19 +66,19 @@ def _taken_after(package: str, project: Project) -> Iterator[str]:
     for path in sorted(asked):
         with suppress(OSError, SourceError):
             module = project.module_in(path)
-            first = next((one for one in _in_order(module) if _imports_it(package, one, module, project)), None)
-            if first is None:
-                continue
-            at_once = _definition(first, module) is None
-            later = [
-                one
-                for one in module.imports
-                if one.lineno > first.lineno or (at_once and _definition(one, module) is not None)
-            ]
-            yield from (other for other, _ in _imports(module, later, project))
-            if at_once and os.path.basename(path) == "__init__.py":
-                folder = os.path.join(os.path.dirname(path), "")
-                yield from (other for other in python_files(project) if other.startswith(folder) and other != path)
+            by_scope: dict[str | None, list[ast.Import | ast.ImportFrom]] = {}
+            for one in sorted(module.imports, key=lambda one: one.lineno):
+                by_scope.setdefault(_definition(one, module), []).append(one)
+            for scope, inside in by_scope.items():
+                at = next((n for n, one in enumerate(inside) if _imports_it(package, one, module, project)), None)
+                if at is None:
+                    continue
+                # What a module does is done before any of its functions is called.
+                called = chain.from_iterable(by_scope[name] for name in by_scope if name) if scope is None else ()
+                yield from (other for other, _ in _imports(module, [*inside[at + 1 :], *called], project))
+                if scope is None and os.path.basename(path) == "__init__.py":
+                    folder = os.path.join(os.path.dirname(path), "")
+                    yield from (other for other in python_files(project) if other.startswith(folder) and other != path)
 
 
 def _names_any(path: str, words: set[bytes], project: Project) -> bool:
@@ -88,15 +87,11 @@ def _names_any(path: str, words: set[bytes], project: Project) -> bool:
     return False
 
 
-def _in_order(module: PythonModule) -> list[ast.Import | ast.ImportFrom]:
-    """The imports of a module in the order of its lines, those of its functions last."""
-    return sorted(module.imports, key=lambda one: (_definition(one, module) is not None, one.lineno))
-
-
 def _imports_it(package: str, one: ast.Import | ast.ImportFrom, module: PythonModule, project: Project) -> bool:
+    """Whether an import has the package imported when it is done; a function that does so has not been called yet."""
     if package in _packages(one):
         return True
-    return any(_is_brought(package, path, names, _STEPS, project) for path, names in _imports(module, [one], project))
+    return any(_is_brought(package, path, frozenset(), _STEPS, project) for path, _ in _imports(module, [one], project))
 
 
 def _imports(
