@@ -361,3 +361,18 @@ def test_the_programs_are_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         assert refuses(folder, ["--made-up"], monkeypatch), name
     parser: Any = argparse.ArgumentParser
     assert parser.parse_args.__module__ == "argparse"
+
+
+@pytest.mark.parametrize(("words", "lacking"), [("--a 1 --b 2", []), ("--a 1", ["--b"]), ("", ["--a", "--b"])])
+@pytest.mark.parametrize("name", ['f"--{name}"', '"--" + name'])
+def test_flags_that_a_loop_declares_have_to_be_given(tmp_path: Path, words: str, lacking: list[str], name: str):
+    loop = f'for name in ("a", "b"):\n    parser.add_argument({name}, required=True)\n'
+    program = f"import argparse\nparser = argparse.ArgumentParser()\n{loop}args = parser.parse_args()\n"
+    (tmp_path / "train.py").write_text(program)
+    (tmp_path / "run.sh").write_text(f"python train.py {words}\n")
+    found = check([str(tmp_path)], Settings(str(tmp_path))).findings
+    messages = [one.message for one in found if one.code in ("TRL402", "TRL003")]
+    assert [flag for flag in ("--a", "--b") for message in messages if f"`{flag}`" in message] == (
+        lacking if name[0] == "f" else []
+    )
+    assert not [one for one in found if one.code == "TRL003"]

@@ -119,7 +119,8 @@ def _options(words: Sequence[Word], launcher: Launcher) -> Iterator[Given]:
         if text is None or not text.startswith("-") or len(text) == 1:
             if text is not None and launcher.entry == "script":
                 return
-            behind = behind or (word if launcher.entry else None)
+            # A word that is not known (`--nproc_per_node=$N`, `$ARGS`) is no command that stands before an option.
+            behind = behind or (word if launcher.entry and text is not None else None)
             continue
         if not _OPTION.match(text):
             if behind is not None and text != "-v" and not text[1:2].isdigit():

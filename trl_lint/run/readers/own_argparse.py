@@ -146,7 +146,12 @@ class _Reader:
             is_clear = one.is_whole and one.name not in flags  # declared twice, one of the two counts
             flags[one.name] = read_flag(one.name, one.text if is_clear else _ANYTHING)
         surplus: Surplus = next((one for one in _SURPLUS if one in self.parses), "refused")
-        required = tuple(_names(call) for call, found in self.declared.items() if _has_to_be_given(found, flags))
+        required = tuple(
+            names
+            for call, found in self.declared.items()
+            if _has_to_be_given(found, flags)
+            for names in ([_names(call)] if _names(call) else [(one.name,) for one in found])  # of a loop over names
+        )
         fields: dict[str, tuple[str, ...]] = {}
         for call in self.declared:
             name = _field_of(call, flags)
