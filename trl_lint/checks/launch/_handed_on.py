@@ -8,6 +8,7 @@ from contextlib import suppress
 
 from trl_lint.checks.launch._nodes import Fault
 from trl_lint.checks.launch._variables import reads
+from trl_lint.memos import per_project
 from trl_lint.project import Project
 from trl_lint.project.launches import Launch
 from trl_lint.project.scripts import Script
@@ -26,26 +27,27 @@ _READ = regex(
 _READ_BY_WORKERS = regex(
     r"(?:NCCL_(?:SOCKET_IFNAME|IB_\w{1,20}|P2P_\w{1,20})|GLOO_SOCKET_IFNAME|HF_(?:HOME|ENDPOINT|HUB_OFFLINE)|TRANSFORMERS_OFFLINE)\Z"
 )
+_ASSIGNED = regex(r"(?m)^[ \t]{0,40}([A-Z][A-Z0-9_]{3,60})=")
+_EXPORTED = regex(r"\bexport[ \t]{1,9}([A-Z][A-Z0-9_]{3,60})=")
+_ASKED = regex(rb"(?:environ(?:\.get)?|getenv)[\[(]\s{0,4}[\"']([A-Z][A-Z0-9_]{3,60})[\"']")
 _OTHER_PROCESSES = regex(r"\b(?:subprocess|os\.system|multiprocessing|Popen|os\.exec\w*)\b")
 
 
 def not_exported(script: Script, project: Project) -> Iterator[Fault]:
     """`NAME=value` on a line of its own, which no program sees unless the shell around has exported the name."""
-    told: set[str] = set()
     text = script.source.text
-    for launch in script.launches:
+    wanted = _wanted(script, project)
+    for launch in script.launches if wanted else ():
         around = launch.command.env
         if launch.is_documentation or launch.command.errors or around.is_partial or launch.wrappers[:1] == ("env",):
             continue
-        for name in sorted(set(around.names()) - told):
+        for name in tuple(wanted):
             word = around.get(name)
             if word is None or word.text is None or around.exported(name):
                 continue
-            if reads(text, name) or not (_READ.match(name) or _is_read(name, launch, project)):
-                continue
             start = word.start - len(name) - 1
-            if text[start : word.start] == f"{name}=":
-                told.add(name)
+            if text[start : word.start] == f"{name}=" and (_READ.match(name) or name in _read_by(launch, project)):
+                wanted.remove(name)
                 yield Fault(
                     script.source.location(start, word.end),
                     f"`{name}` is not exported, so the program below does not see it: write `export {name}=…`",
@@ -53,33 +55,44 @@ def not_exported(script: Script, project: Project) -> Iterator[Fault]:
                 )
 
 
-def _is_read(name: str, launch: Launch, project: Project) -> bool:
-    """Whether the script of a command asks its environment for a name."""
-    if len(name) < 4 or launch.script_path is None or not name.isupper():
-        return False
+def _wanted(script: Script, project: Project) -> list[str]:
+    """The names that a script assigns and uses in no other way, and that somebody reads."""
+    text = script.source.text
+    assigned = sorted(set(_ASSIGNED.findall(text)))
+    read = frozenset().union(*(_read_by(launch, project) for launch in script.launches)) if assigned else frozenset()
+    return [name for name in assigned if (_READ.match(name) or name in read) and not reads(text, name)]
+
+
+def _read_by(launch: Launch, project: Project) -> frozenset[str]:
+    """The variables that the script of a command asks its environment for."""
+    return _names_read_in(launch.script_path, project) if launch.script_path is not None else frozenset()
+
+
+@per_project
+def _names_read_in(path: str, project: Project) -> frozenset[str]:
     with suppress(OSError, SourceError):
-        pattern = rb"(?:environ(?:\.get)?|getenv)[\[(]\s{0,4}[\"']%s[\"']" % name.encode()
-        return project.files.fits(launch.script_path, pattern)
-    return False
+        if path.endswith(".py") and project.files.holds(path, b"environ", b"getenv"):
+            return frozenset(name.decode() for name in _ASKED.findall(project.files.get(path).data))
+    return frozenset()
 
 
 def behind_ray(script: Script, project: Project) -> Iterator[Fault]:
     """`export NAME=…` below `ray start`: the workers have the variables with which Ray was started."""
     text = script.source.text
-    if "ray start" not in text or "runtime" in text or "env_vars" in text:
+    if "ray start" not in text or "runtime" in text or "env_vars" in text or "export" not in text:
         return
     starts = [
         one for one in script.commands if [word.text for word in one.words[:2]] == ["ray", "start"] and not one.outer
     ]
-    told: set[str] = set()
+    wanted = {name for name in _EXPORTED.findall(text) if _READ_BY_WORKERS.match(name)}
     for launch in script.launches if len(starts) == 1 and not starts[0].branch else ():
         if launch.launcher != "python" or launch.wrappers or not run_of(launch, project).asked_of_ray:
             continue
-        for name in sorted(set(launch.command.env.names()) - told):
-            word = launch.command.env.get(name) if _READ_BY_WORKERS.match(name) else None
+        for name in sorted(wanted):
+            word = launch.command.env.get(name)
             if word is None or not launch.command.env.exported(name) or word.start < starts[0].end:
                 continue
-            told.add(name)
+            wanted.discard(name)
             yield Fault(
                 script.source.location(word.start - len(name) - 1, word.end),
                 f"`{name}` is exported below `ray start`, and the workers have the variables that Ray was started "

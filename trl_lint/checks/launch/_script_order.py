@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from trl_lint.checks.launch._nodes import Fault
@@ -106,8 +107,12 @@ def _port(launch: Launch, project: Project) -> str | None:
 
 def wrong_folder(script: Script, project: Project) -> Iterator[Fault]:
     """`cd` into a folder that nobody has, before a script that lies in another one."""
+    if any(mark in script.source.text for mark in _MAKES):
+        return
+    moves = [one for one in script.commands if one.words[0].text == "cd"]
+    starts = [one.start for one in moves]
     told: set[int] = set()
-    for launch in script.launches:
+    for launch in script.launches if moves else ():
         name, folder = launch.script.text if launch.script is not None else None, launch.command.directory
         if name is None or not name.endswith(".py") or launch.candidates or launch.is_documentation:
             continue
@@ -118,14 +123,14 @@ def wrong_folder(script: Script, project: Project) -> Iterator[Fault]:
             or any(mark in script.source.text for mark in _MAKES)
         ):
             continue
-        before = [one for one in script.commands if one.start < launch.command.start and one.words[0].text == "cd"]
+        at = bisect_left(starts, launch.command.start) - 1
+        if at < 0 or at in told or moves[at].branch:
+            continue
+        told.add(at)
         homes = {os.path.dirname(path) for path in project.paths if path.endswith(f"/{name}")}
-        if not before or before[-1].branch or len(homes) != 1 or _is_there(folder, project):
+        if len(homes) != 1 or _is_there(folder, project):
             continue
-        if before[-1].start in told:
-            continue
-        told.add(before[-1].start)
-        said, home = before[-1], os.path.relpath(next(iter(homes)), project.root).replace(os.sep, "/")
+        said, home = moves[at], os.path.relpath(next(iter(homes)), project.root).replace(os.sep, "/")
         yield Fault(
             script.source.location(said.start, said.end),
             f"there is no folder `{folder}` here, so `{name}` is not found: it lies in `{home}`",
