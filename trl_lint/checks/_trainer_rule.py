@@ -111,7 +111,7 @@ def place_for(call: TrainerCall, made: Made) -> Location:
 
 def said_at(call: TrainerCall, made: Made, run: Run | None) -> Location:
     """Where somebody asked for a switch: in the command or the recipe of a run, else as `place_for` says."""
-    said = setting_of(made, run) if made.kind == "field" and run is not None else None
+    said = setting_of(made, run) if run is not None else None
     return said.location if isinstance(said, Setting) and said.location is not None else place_for(call, made)
 
 

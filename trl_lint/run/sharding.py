@@ -7,6 +7,26 @@ from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.run.effective import Said, Setting, without_reason
 from trl_lint.run.runs import Run
 
+# Variables that make accelerate wrap the model otherwise, by their beginnings (utils/launch.py writes them).
+_VARIABLES = ("ACCELERATE_", "FSDP_")
+OTHER_FIELDS = ("deepspeed", "fsdp", "fsdp_config", "parallelism_config")
+_OTHER_OPTIONS = frozenset({"--use_deepspeed", "--use_fsdp", "--cpu", "--tpu"})
+
+
+def is_plain_ddp(run: Run) -> bool:
+    """Whether a run of several processes certainly wraps the model in DistributedDataParallel and nothing else."""
+    is_other = run.recipe is not None or any(run.config.given(name) is not ABSENT for name in OTHER_FIELDS)
+    return not is_other and starts_plain_ddp(run)
+
+
+def starts_plain_ddp(run: Run) -> bool:
+    """The same, as far as the launcher decides it and not the training arguments (`OTHER_FIELDS`)."""
+    is_other = run.deepspeed is not None or run.launch.options.keys() & _OTHER_OPTIONS
+    if is_other or any(name.startswith(_VARIABLES) for name in run.launch.env):
+        return False
+    kind = run.configs.accelerate.given("distributed_type")
+    return kind.value == "MULTI_GPU" if isinstance(kind, Setting) else run.launch.launcher == "torchrun"
+
 
 def backend_of(run: Run) -> Setting | Missing:
     """Who shards the model, in the words of accelerate: DEEPSPEED, FSDP, MULTI_GPU; UNKNOWN where nothing says it.

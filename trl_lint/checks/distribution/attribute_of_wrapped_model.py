@@ -10,13 +10,11 @@ from trl_lint.checks._started import Started
 from trl_lint.checks._trainer_rule import RunTrainerRule, first_started
 from trl_lint.checks.distribution.module_of_prepared_model import asks_for
 from trl_lint.finding import Finding
-from trl_lint.missing import ABSENT
 from trl_lint.python.guards import key_of
 from trl_lint.python.module import FUNCTIONS, PythonModule, nodes_in
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
-from trl_lint.run.effective import Setting
-from trl_lint.run.runs import Run
+from trl_lint.run.sharding import is_plain_ddp
 from trl_lint.run.trainer import Made, TrainerCall
 
 # `compute_loss` and `training_step` get the wrapped model, but in evaluation the model itself: run with transformers
@@ -36,8 +34,6 @@ _OTHERWISE = regex(
     r"\.module\b|DistributedDataParallel|(?:WORLD_SIZE|RANK)['\"]\]\s{0,4}=[^=]|pop\(['\"](?:LOCAL|WORLD)_|ACCELERATE_USE",
     re.IGNORECASE,
 )
-# Variables that make accelerate wrap the model otherwise, by their beginnings (utils/launch.py writes them).
-_VARIABLES = ("ACCELERATE_", "FSDP_")
 
 
 class _Taken(NamedTuple):
@@ -67,7 +63,7 @@ class AttributeOfWrappedModel(RunTrainerRule):
             yield from first_started(call, lambda started: self._in_run(call, taken, started))
 
     def _in_run(self, call: TrainerCall, taken: _Taken, started: Started) -> Finding | None:
-        if not _is_plain_ddp(started.run, call):
+        if not is_plain_ddp(started.run):
             return None
         text = taken.module.segment(taken.node)
         place = taken.module.location(taken.node)
@@ -133,23 +129,6 @@ def _reached(method: ast.FunctionDef) -> Iterator[ast.AST]:
             waiting.append(node.test)
         else:
             waiting.extend(ast.iter_child_nodes(node))
-
-
-def _is_plain_ddp(run: Run, call: TrainerCall) -> bool:
-    """Whether a run of several processes certainly wraps the model in DistributedDataParallel and nothing else."""
-    if any(run.config.given(name) is not ABSENT for name in ("deepspeed", "fsdp", "fsdp_config", "parallelism_config")):
-        return False
-    options = run.launch.options.keys()
-    if any(name.startswith(_VARIABLES) for name in run.launch.env):
-        return False
-    if (
-        run.deepspeed is not None
-        or run.recipe is not None
-        or options & {"--use_deepspeed", "--use_fsdp", "--cpu", "--tpu"}
-    ):
-        return False
-    kind = run.configs.accelerate.given("distributed_type")
-    return kind.value == "MULTI_GPU" if isinstance(kind, Setting) else run.launch.launcher == "torchrun"
 
 
 rule = AttributeOfWrappedModel()

@@ -17,6 +17,7 @@ from trl_lint.coverage import (
     NO_FILE,
     NO_SCRIPT,
     NOT_STARTED,
+    OUTSIDE,
     PARSER,
     UNMAPPED,
 )
@@ -108,12 +109,22 @@ def _of_script(script: Script, inputs: Inputs) -> Layer:
 
             given[name] = of_command(keyword.value, script.module, inputs) or given[name]
     arguments_class, newest = inputs.arguments_class, newest_of(inputs)
+    part = None
+    if script.call is not None and inputs.is_launched and isinstance(hides, Unknown) and hides.reason == OUTSIDE:
+        from trl_lint.run.loaded_files import spread_of
+
+        part = spread_of(script.call, script.module, inputs.launch, inputs.project)
 
     def names() -> Iterator[str]:
         default = _defaults(arguments_class, None, newest)
         yield from (name for name in given if name not in changed or default(name) is not ABSENT)
 
-    return Layer(lambda name: given.get(name, hides), names)
+    def read(name: str) -> Said:
+        if name in given or part is None:
+            return given.get(name, hides)
+        return why(part(name), CONFIGURATION)
+
+    return Layer(read, names)
 
 
 def _of_flags(parser: ScriptParser, inputs: Inputs) -> Layer:

@@ -131,6 +131,8 @@ def entry(resolver: Resolver, made: Made, key: str) -> Options:
     if made.kind != "dict":
         if made.is_none:
             return (resolver.absent(made.node, made.frame),)
+        if made.is_loaded and not made.changes:
+            return (made._replace(item=(*made.item, key)),)
         return (resolver.unknown(made.node, made.frame),)
     layers = Layers(resolver, made.node, made.frame)
     for change in reversed(made.changes):

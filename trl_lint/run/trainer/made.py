@@ -12,6 +12,7 @@ from trl_lint.project import Project
 from trl_lint.python.module import FunctionNode, PythonModule
 from trl_lint.python.reaching import Branches
 from trl_lint.records import NamedTuple
+from trl_lint.run.loaded_files import LOADING
 
 Kind = Literal[
     "absent", "call", "class", "computed", "dict", "field", "function", "instance", "list", "literal", "module",
@@ -200,6 +201,12 @@ class Made(NamedTuple):
         if self.kind == "call":
             return self.is_known and _gives_object(self)
         return self.is_known and self.kind not in ("absent", "field", "part") and not self.is_none
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether it is what a config file holds that the script loads, or a part of it (`loaded_files.py`)."""
+        is_call = self.kind == "call" and self.origin in LOADING and isinstance(self.node, ast.Call)
+        return is_call and all(isinstance(one, str) for one in self.item)
 
     def beneath(self, conditions: Conditions) -> Made:
         """The same where these tests have to hold as well."""

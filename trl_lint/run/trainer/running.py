@@ -12,6 +12,7 @@ from trl_lint.missing import ABSENT, UNKNOWN, Missing
 from trl_lint.python.guards import Truth, evaluate, key_of
 from trl_lint.python.values import literal
 from trl_lint.run.effective import Setting, as_bool, of_default, of_flag, without_reason
+from trl_lint.run.loaded_files import reader_of
 from trl_lint.run.runs import Run
 from trl_lint.run.trainer.made import Condition, Conditions, Made, Options
 
@@ -29,7 +30,12 @@ _DEEP = 6  # tests in tests; one further in is unknown
 
 
 def setting_of(made: Made, run: Run) -> Setting | Missing:
-    """What a field of a parser is in a run: the flag, the recipe, or the default of the newest release in use."""
+    """What a field of a parser is in a run: the flag, the recipe, or the default of the newest release in use.
+
+    Or an entry of a config file that the script loads itself.
+    """
+    if made.is_loaded:
+        return _loaded(made, run)
     if made.kind != "field" or not isinstance(made.base, Made):
         return UNKNOWN
     parsed = made.base
@@ -46,6 +52,14 @@ def setting_of(made: Made, run: Run) -> Setting | Missing:
     default = literal(_expression(made.node))
     is_plain = isinstance(default, (str, int, float, bool, type(None)))
     return Setting(default, "default", made.location) if is_plain else UNKNOWN
+
+
+def _loaded(made: Made, run: Run) -> Setting | Missing:
+    """What a file that the script loads says in a run; ABSENT where it certainly has no such key."""
+    if not made.item or made.changes or not run.is_launched or not isinstance(made.node, ast.Call):
+        return UNKNOWN
+    read = reader_of(made.node, made.frame.module, run.launch, run.project)
+    return read(".".join(map(str, made.item))) if read is not None else UNKNOWN
 
 
 def _expression(node: ast.AST) -> ast.expr | None:
@@ -76,7 +90,7 @@ def value_in(made: Made, run: Run | None) -> object:
         return made.value
     if made.kind == "absent":
         return None
-    if made.kind == "field" and run is not None:
+    if run is not None and (made.kind == "field" or made.is_loaded):
         said = setting_of(made, run)
         return said.value if isinstance(said, Setting) else UNKNOWN
     return UNKNOWN
@@ -90,7 +104,7 @@ def is_on(made: Made, run: Run | None) -> bool:
 
 def is_none_in(made: Made, run: Run | None) -> Truth:
     """Whether an object is None in a run; None as the answer where nobody can tell."""
-    if made.kind in ("literal", "field", "absent"):
+    if made.kind in ("literal", "field", "absent") or made.is_loaded:
         value = value_in(made, run)
         return None if value is UNKNOWN else value is None
     if made.kind == "call" and made.name in _NONE_UNLESS:
@@ -129,6 +143,8 @@ def possible_in(options: Options, run: Run | None) -> Options:
     found = []
     for made in options:
         answers = [truth_in(condition, run) for condition in made.under]
+        if run is not None and made.is_loaded and setting_of(made, run) is ABSENT:
+            made = made._replace(kind="absent", origin="", item=())
         if False not in answers:
             open_ones = tuple(one for one, answer in zip(made.under, answers, strict=True) if answer is None)
             found.append(made._replace(under=open_ones))
