@@ -8,8 +8,9 @@ into `benchmarks/sealed/log.jsonl`. The first run after the code is frozen is th
     python -m benchmarks.score_sealed --open cases.json             the other half, case by case, not logged
 
 A case is a small project (`files`) with its corrected twin (`fixed`), and the places where the fault is to be told
-(`wanted`: `path` or "", `line` or 0, `codes` or "", and `words`, of which the message has to hold one, where only they
-are known; none where there is no fault and nothing may be said). It is found where a warning or an error stands at one
+(`wanted`: `path` or "", `line` or 0, `or_lines` as good as that, `codes` or "", and `words`, of which the message has
+to hold one, where only they are known; none
+where there is no fault and nothing may be said). It is found where a warning or an error stands at one
 of the places, within three lines, that the twin does not have as well; it is hinted at where only a hint does. It is
 accused falsely where its twin, or a case without a fault, has a warning or an error.
 """
@@ -139,8 +140,9 @@ def score(case: Case, tool: Sequence[str]) -> Score:
 
 def _is_at(one: Told, place: dict[str, Any]) -> bool:
     codes = [code for code in str(place.get("codes", "")).split("|") if code]
-    line = int(place.get("line") or 0)
-    is_near = place["path"] in ("", one.path) and (not line or not one.line or abs(one.line - line) <= _NEAR)
+    lines = [int(line) for line in (place.get("line") or 0, *place.get("or_lines", ()))]
+    is_close = not lines[0] or not one.line or any(abs(one.line - line) <= _NEAR for line in lines)
+    is_near = place["path"] in ("", one.path) and is_close
     words = [word.lower() for word in place.get("words", ())]
     says = not words or any(word in one.message.lower() for word in words)
     return is_near and says and (not codes or one.code in codes)

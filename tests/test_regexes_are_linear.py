@@ -200,6 +200,7 @@ NOT_READ = {
     "trl_lint/diagnose/judging.py: re.compile(pattern)": "a pattern of the rules",
     "trl_lint/diagnose/project.py: re.compile(pattern)": "a pattern of the rules",
     "trl_lint/diagnose/tracer.py: re.compile(re.sub(": "the words before a header, with its numbers as `\\d+`",
+    "trl_lint/knowledge/chats.py: re.fullmatch(text, ": "a pattern of the rules, about 200 characters at most",
     "trl_lint/knowledge/models.py: re.fullmatch(text, ": "a pattern of the rules, about 200 characters at most",
     "trl_lint/knowledge/refresher/conditions_build.py: re.fullmatch(self.": "of those who work on the tool",
     "trl_lint/knowledge/refresher/packages.py": "of those who work on the tool, about paths in an archive",

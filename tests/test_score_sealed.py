@@ -28,6 +28,7 @@ def case(before: str, after: str, **wanted: object) -> Case:
         (case(GONE, FINE, path="train.py", line=0, codes="TRL301"), True, False),
         (case(GONE, FINE, path="train.py", line=2, codes="TRL302"), False, False),
         (case(GONE, FINE, path="train.py", line=20, codes=""), False, False),
+        (case(GONE, FINE, path="train.py", line=20, or_lines=[30, 3], codes=""), True, False),
         (case(GONE, GONE, path="train.py", line=2, codes=""), False, True),
         (case(GONE, FINE, path="", words=["max_SEQ_length"]), True, False),
         (case(GONE, FINE, path="", words=["packing"]), False, False),

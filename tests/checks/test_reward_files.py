@@ -48,6 +48,11 @@ BAD_FILES = {
         "openrlhf==0.8.5", OPENRLHF, "def reward_func(queries, prompts, labels, scale):\n    return {'rewards': 1}\n"
     ),
     "no data_source": ("verl==0.5.0", VERL, "def compute_score(solution_str, ground_truth, extra_info):\n    return 1.0\n"),
+    "a name more": (
+        "verl==0.5.0",
+        VERL,
+        "def compute_score(data_source, solution_str, ground_truth, extra_info, scale):\n    return 1.0\n",
+    ),
     "another name": (
         "verl==0.5.0",
         f"{VERL} custom_reward_function.name=score",
@@ -89,6 +94,11 @@ FINE_FILES = {
         "verl==0.5.0",
         VERL,
         "def compute_score(data_source, solution_str, ground_truth, extra_info=None):\n    return {'score': 1.0}\n",
+    ),
+    "more by options": (
+        "verl==0.5.0",
+        f"{VERL} +custom_reward_function.reward_kwargs.scale=2",
+        "def compute_score(data_source, solution_str, ground_truth, extra_info, scale):\n    return 1.0\n",
     ),
     "keywords": ("verl==0.5.0", VERL, "def compute_score(solution_str, **kwargs):\n    return 1.0\n"),
     "a manager of batches": (
@@ -181,3 +191,27 @@ def test_what_may_be_none_is_used(name: str, tmp_path: Path):
 @pytest.mark.parametrize("name", ASKED)
 def test_what_is_asked_for_first_is_fine(name: str, tmp_path: Path):
     assert told(tmp_path, "trl==0.24.0", train__py=GRPO.format(HELPER + ASKED[name])) == []
+
+
+SHOWN = 'P = """Answer so:\n<think>\n...\n</think>\n<answer>\n...\n</answer>\n"""\n'
+FORMS = {
+    "re.match(r'<think>.*?</think>', c)": 1,
+    "re.search(r'^<think>(.*?)</think>\\s*<answer>.+?</answer>', c)": 1,
+    "re.match(r'<think>.*?</think>', c, re.DOTALL)": 0,
+    "re.match(r'<think>.*?</think>', c, flags=re.S)": 0,
+    "re.match(r'(?s)<think>.*?</think>', c)": 0,
+    "re.match(r'<think>[\\s\\S]*?</think>', c)": 0,
+    "re.match(r'^<think>\\n.*?\\n</think>', c)": 0,
+    "re.match(r'<think>.*?</think>', c.replace(chr(10), ''))": 0,
+    "re.match(r'<other>.*?</other>', c)": 0,
+}
+
+
+@pytest.mark.parametrize("search", FORMS)
+def test_the_form_that_a_prompt_shows(search: str, tmp_path: Path):
+    function = (
+        f"import re\n{SHOWN}def good(completions, **kw):\n    return [1.0 if {search} else 0.0 for c in completions]"
+    )
+    assert len(told(tmp_path / "one", "trl==0.24.0", train__py=GRPO.format(function))) == FORMS[search]
+    flat = function.replace("<think>\n...\n</think>", "<think> ... </think>").replace("<answer>\n...\n", "<answer> ")
+    assert told(tmp_path / "flat", "trl==0.24.0", train__py=GRPO.format(flat)) == []

@@ -449,6 +449,21 @@ class EngineBlock(NamedTuple):
     releases: str = ""
 
 
+class Renders(NamedTuple):
+    """Where some releases of `package` render messages with the chat template of the tokenizer, and need one.
+
+    `when`: options of which one has one of these values, else in any case; `templates`: options that give a template.
+    `datasets`: the list of a document with the data sets that may be rendered, which have one of these `types`.
+    """
+
+    package: str
+    releases: str
+    when: Mapping[str, tuple[Value, ...]] = {}
+    templates: tuple[str, ...] = ()
+    datasets: str = ""
+    types: tuple[str, ...] = ()
+
+
 class Family(NamedTuple):
     """A framework with its programs and its documents.
 
@@ -462,6 +477,7 @@ class Family(NamedTuple):
     `handed`         the class of TRL that it fills
     `rewards`        how its releases take reward functions of a project
     `engine_block`   blocks of options that it hands to an engine unread
+    `renders`        where its releases need the chat template of a tokenizer
     """
 
     evidence: tuple[str, ...]
@@ -478,6 +494,7 @@ class Family(NamedTuple):
     handed: Handed | None = None
     rewards: tuple[Rewards, ...] = ()
     engine_block: tuple[EngineBlock, ...] = ()
+    renders: tuple[Renders, ...] = ()
 
     def fault(self) -> str:
         """What is wrong with the file of a family, "" if nothing is."""

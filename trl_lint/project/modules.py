@@ -174,3 +174,25 @@ def known_file(dotted: str, path: str, project: Project) -> str | None:
 @per_project
 def _known_file_for(dotted: str, folder: str, project: Project) -> str | None:
     return _file_for(dotted, folder, project)
+
+
+@per_module
+def modules_around(module: PythonModule, word: bytes, project: Project) -> tuple[PythonModule, ...]:
+    """A module, and those of the project that it imports by name and that hold a word."""
+    from trl_lint.sources import SourceError
+
+    found = {module.path: module}
+    for statement in module.imports:
+        if isinstance(statement, ast.ImportFrom):
+            base = "." * statement.level + (statement.module or "")
+            names = [base, *(f"{base}{'' if base.endswith('.') else '.'}{alias.name}" for alias in statement.names)]
+        else:
+            names = [alias.name for alias in statement.names]
+        for name in names:
+            path = known_file(name, module.path, project) if name else None
+            try:
+                if path is not None and path not in found and project.files.holds(path, word):
+                    found[path] = project.module_in(path)
+            except (OSError, SourceError):
+                continue
+    return tuple(found.values())

@@ -55,6 +55,7 @@ class _Named(NamedTuple):
     function: FunctionNode
     place: Location
     skipped: int = 0  # parameters that come before those that are passed: `self`
+    gets_more: bool = False  # from options
 
 
 def in_run(run: Run, rule: Rule) -> Iterator[Finding]:
@@ -98,7 +99,10 @@ def _of_file(run: Run, row: Rewards, rule: Rule) -> Iterator[Finding]:
         if module is None or function is None or not _is_so(run, row):
             continue
         place = said.location or run.launch.location
-        yield from _told(_Named(module, function, place), row, run.launch.source.path, run.project, rule)
+        beside = option.replace("path", "reward_kwargs")
+        gets_more = option.endswith(".path") and any(one.startswith(beside) for one in run.config.names())
+        named = _Named(module, function, place, gets_more=gets_more)
+        yield from _told(named, row, run.launch.source.path, run.project, rule)
 
 
 def _is_so(run: Run, row: Rewards) -> bool:
@@ -248,7 +252,7 @@ def _judged(
 
 
 def _faults(named: _Named, row: Rewards, project: Project) -> Iterator[Fault]:
-    yield from _misfits(named.function, row, named.skipped)
+    yield from _misfits(named.function, row, named.skipped, named.gets_more)
     returned = returns_of(named.function)
     if returned is None or isinstance(named.function, ast.AsyncFunctionDef):
         return
@@ -258,7 +262,7 @@ def _faults(named: _Named, row: Rewards, project: Project) -> Iterator[Fault]:
         yield Fault(use.message, use.place, stops=False)
 
 
-def _misfits(function: FunctionNode, row: Rewards, skipped: int) -> Iterator[Fault]:
+def _misfits(function: FunctionNode, row: Rewards, skipped: int, gets_more: bool) -> Iterator[Fault]:
     """The parameters that do not fit what is passed."""
     spec = function.args
     positional = [*spec.posonlyargs, *spec.args][skipped:]
@@ -279,6 +283,8 @@ def _misfits(function: FunctionNode, row: Rewards, skipped: int) -> Iterator[Fau
     if lacking:
         words = ", ".join(f"`{name}`" for name in lacking)
         yield Fault(f"does not take {words}, which it is called with: add `**kwargs`", function)
+    if gets_more:
+        return
     if row.by_name and not row.by_position:
         asked = sorted(required_of(function) - set(row.by_name))
         if asked:

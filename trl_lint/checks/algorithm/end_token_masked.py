@@ -12,6 +12,7 @@ from trl_lint.checks.verdict import Level, Verdict, judge_pins
 from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.models import habit_of
 from trl_lint.memos import per_module
+from trl_lint.project.modules import modules_around
 from trl_lint.python.guards import key_of, last_name
 from trl_lint.python.module import PythonModule, mentions
 from trl_lint.regexes import regex
@@ -51,23 +52,25 @@ class EndTokenMasked(TrainerRule):
         if call.trainer not in _TAKING or call.own is not None or is_unsloth(call.module):
             return
         given = call.given("data_collator")
-        end = appended_end(call.module)
-        if end is None:
+        around = modules_around(call.module, b"eos_token", call.project)
+        ends = [(module, node) for module in around if (node := appended_end(module)) is not None]
+        if not ends:
             return
+        end = ends[0][0].location(ends[0][1], "the end of text in the data")
         if not is_absent(given):
             if not mentions(call.module, _OTHER_TOKENS) and _sets_the_end_alone(call.module):
                 yield from first_found(call, lambda run: self._in_collator(call, end, run))
         elif call.trainer == "trl.SFTTrainer" and not mentions(call.module, _OTHERWISE):
             yield from first_found(call, lambda run: self._in_run(call, end, run))
 
-    def _in_run(self, call: TrainerCall, end: ast.expr, run: Run | None) -> Finding | None:
+    def _in_run(self, call: TrainerCall, end: Location, run: Run | None) -> Finding | None:
         place = _same_token(call, run)
         if place is None:
             return None
         verdict = judge_pins(call.environment, {"trl": _MASKS}, Level(self))
         return None if verdict is None else self._finding(call, end, place, verdict)
 
-    def _in_collator(self, call: TrainerCall, end: ast.expr, run: Run | None) -> Finding | None:
+    def _in_collator(self, call: TrainerCall, end: Location, run: Run | None) -> Finding | None:
         """A collator of transformers that is given by hand, whatever the releases."""
         made = only(call.given("data_collator"), run)
         if (
@@ -84,13 +87,13 @@ class EndTokenMasked(TrainerRule):
         place = _all_set_to_end(lines, run, habit_of(loaded_name(lines, run, HARMLESS)).pad == "none")
         return None if place is None else self._finding(call, end, place, None)
 
-    def _finding(self, call: TrainerCall, end: ast.expr, place: Location, verdict: Verdict | None) -> Finding:
+    def _finding(self, call: TrainerCall, end: Location, place: Location, verdict: Verdict | None) -> Finding:
         message = (
             f"the pad token is the end of text, too, and the collator of this {call.name} leaves every pad token out "
-            "of the loss: the model never learns the end of text that the script puts behind the examples; take "
-            "another pad token"
+            "of the loss: the model never learns the `eos_token` that the script puts behind the examples; take "
+            "another `pad_token`"
         )
-        related = (call.module.location(end, "the end of text in the data"), call.location)
+        related = (end, call.location)
         if verdict is None:
             return self.finding(place, message, related=related)
         return self.finding(

@@ -91,6 +91,12 @@ class RewardFunctionSignature(Rule):
             use = none_use(reward.module, reward.function, site.project) if rows else None
             if use is not None:
                 faults.append((Fault(use.message, rows[0].releases, use.place), "warning"))
+            if rows and "re." in reward.module.text:
+                from trl_lint.checks.algorithm._format_rewards import unmatched_form
+
+                form = unmatched_form(reward.module, reward.function, (reward.module, site.module))
+                if form is not None:
+                    faults.append((Fault(form.message, rows[0].releases, form.node), "warning"))
             for fault, highest in faults:
                 verdict = judge_pins(environment, {"trl": fault.releases}, highest)
                 if verdict is None:

@@ -96,6 +96,10 @@ class ArgumentNotInRelease(Rule):
                 others.discard(call)
         if others or copies:
             yield from self._check_own({*others, *copies}, module, project)
+        if "BitsAndBytesConfig" in module.text:
+            from trl_lint.checks.drift._swallowed import swallowed
+
+            yield from swallowed(module, project, self)
 
     def _check_own(self, calls: set[ast.Call], module: PythonModule, project: Project) -> Iterator[Finding]:
         """What the configs and trainers of the project itself do not take."""

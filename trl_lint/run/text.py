@@ -1,0 +1,121 @@
+"""The texts that a script writes out: as far as they are literal, with a hole where something is filled in."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from trl_lint.project import Project
+from trl_lint.project.modules import imported_name
+from trl_lint.python.guards import bindings, functions_named, key_of
+from trl_lint.python.module import FunctionNode, PythonModule, nodes_in, own_nodes
+from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
+
+HOLE = "\0"
+_FIELD = regex(r"\{[^{}\n]{0,80}\}|%\([^()\n]{1,40}\)s|%s")
+_DEEP = 3  # functions that write for others
+_LONGEST = 20_000  # characters of one text
+
+
+class Text(NamedTuple):
+    """A text of a module with its holes, and the expression that it is."""
+
+    text: str
+    node: ast.expr
+    module: PythonModule
+
+
+def text_of(node: ast.expr, module: PythonModule, project: Project, depth: int = 0) -> str | None:
+    """What an expression is as a text, with a hole for each part that is filled in; None where it may be no text."""
+    if depth > 8:
+        return None
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) and len(node.value) <= _LONGEST else None
+    if isinstance(node, ast.JoinedStr):
+        parts = (one.value if isinstance(one, ast.Constant) else _filled(one, module, project) for one in node.values)
+        return "".join(map(str, parts))
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        left, right = (text_of(side, module, project, depth + 1) for side in (node.left, node.right))
+        return None if left is None and right is None else f"{left or HOLE}{right or HOLE}"[:_LONGEST]
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+        return _with_holes(text_of(node.left, module, project, depth + 1))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
+        return _with_holes(text_of(node.func.value, module, project, depth + 1))
+    if isinstance(node, ast.Call):
+        called = _called(node, module, project)
+        returned = [one for one in own_nodes(called[1]) if isinstance(one, ast.Return)] if called is not None else []
+        if called is None or len(returned) != 1 or returned[0].value is None:
+            return None
+        return text_of(returned[0].value, called[0], project, depth + 4)
+    if isinstance(node, (ast.Name, ast.Attribute)):
+        found = named_text(node, module, project)
+        return None if found is None else text_of(found.node, found.module, project, depth + 1)
+    return None
+
+
+def _called(call: ast.Call, module: PythonModule, project: Project) -> tuple[PythonModule, FunctionNode] | None:
+    """The one function of the project that a call certainly calls."""
+    imported = imported_name(module, call.func, project)
+    if imported is None and not isinstance(call.func, ast.Name):
+        return None
+    home, name = imported or (module, key_of(call.func))
+    found = functions_named(home, name)
+    return (home, found[0]) if len(found) == 1 and not found[0].decorator_list else None
+
+
+def _filled(part: ast.expr, module: PythonModule, project: Project) -> str:
+    named = part.value if isinstance(part, ast.FormattedValue) else part
+    if isinstance(named, (ast.Name, ast.Attribute)):
+        found = named_text(named, module, project)
+        if found is not None and isinstance(found.node, ast.Constant):
+            return found.text
+    return HOLE
+
+
+def _with_holes(text: str | None) -> str | None:
+    return None if text is None else _FIELD.sub(HOLE, text)
+
+
+def named_text(node: ast.expr, module: PythonModule, project: Project) -> Text | None:
+    """The text that a name of a module stands for, if one statement binds it, there or where it is imported from."""
+    imported = imported_name(module, node, project)
+    home, name = imported or (module, key_of(node))
+    values = bindings(home).get(name, [])
+    if len(values) != 1 or not home.names.is_literal_only(name):
+        return None
+    value = values[0]
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        return Text(value.value, value, home)
+    return Text("", value, home) if isinstance(value, (ast.BinOp, ast.JoinedStr)) else None
+
+
+def texts_in(node: ast.AST, module: PythonModule, project: Project) -> Iterator[Text]:
+    """The whole texts in a part of a module: those that are part of a longer one are left out."""
+    stack: list[ast.AST] = [node]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant):
+            continue  # a docstring
+        found = text_of(one, module, project) if isinstance(one, ast.expr) and _may_be_text(one) else None
+        if found is not None and isinstance(one, ast.expr):
+            yield Text(found, one, module)
+        else:
+            stack.extend(ast.iter_child_nodes(one))
+
+
+def _may_be_text(node: ast.expr) -> bool:
+    is_read = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    return is_read or isinstance(node, (ast.Constant, ast.JoinedStr, ast.BinOp, ast.Call))
+
+
+def written_by(
+    function: FunctionNode | ast.Lambda, module: PythonModule, project: Project, depth: int = 0
+) -> tuple[Text, ...]:
+    """The texts that a function may write: its own, those of the names that it uses and of functions that it calls."""
+    found = list(texts_in(function, module, project))
+    for call in (node for node in nodes_in(function) if isinstance(node, ast.Call) and depth < _DEEP):
+        called = _called(call, module, project)
+        if called is not None and called[1] is not function:
+            found += written_by(called[1], called[0], project, depth + 1)
+    return tuple(found)
