@@ -8,11 +8,11 @@ into `benchmarks/sealed/log.jsonl`. The first run after the code is frozen is th
     python -m benchmarks.score_sealed --open cases.json             the other half, case by case, not logged
 
 A case is a small project (`files`) with its corrected twin (`fixed`), and the places where the fault is to be told
-(`wanted`: `path` or "", `line` or 0, `or_lines` as good as that, `codes` or "", and `words`, of which the message has
-to hold one, where only they are known; none
-where there is no fault and nothing may be said). It is found where a warning or an error stands at one
-of the places, within three lines, that the twin does not have as well; it is hinted at where only a hint does. It is
-accused falsely where its twin, or a case without a fault, has a warning or an error.
+(`wanted`: `path` or "", `line` or 0, `codes` or "", and `words`, of which the message has to hold one, where only they
+are known; none where there is no fault and nothing may be said). It is found where a warning or an error stands at one
+of the places, within three lines, that the twin does not have as well; it is hinted at where only a hint does. What its
+collector called as right (`or_lines` of a place, `also_right` of the case) is counted "beside". It is accused falsely
+where its twin, or a case without a fault, has a warning or an error.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ class Case(NamedTuple):
     fixed: dict[str, str]
     args: list[str]
     wanted: list[dict[str, Any]]
+    as_right: list[dict[str, Any]] = []
 
     @property
     def is_fine(self) -> bool:
@@ -69,6 +70,7 @@ class Score(NamedTuple):
 
     case: Case
     is_found: bool
+    is_beside: bool
     is_hinted: bool
     is_accused: bool
     told: tuple[Told, ...]
@@ -80,9 +82,12 @@ def read_cases(text: str) -> list[Case]:
     cases = []
     for row in json.loads(text):
         try:
-            cases.append(Case(row["id"], row["kind"], row["files"], row["fixed"], row["args"], row["wanted"]))
+            one = Case(row["id"], row["kind"], row["files"], row["fixed"], row["args"], row["wanted"])
         except KeyError as missing:
             raise ValueError(f"case {row.get('id', '?')} has no {missing}") from None
+        as_right = [{**place, "line": line} for place in one.wanted for line in place.get("or_lines", ())]
+        as_right += [{**place, **other} for place in one.wanted for other in row.get("also_right", ())]
+        cases.append(one._replace(as_right=as_right))
     return cases
 
 
@@ -134,15 +139,15 @@ def score(case: Case, tool: Sequence[str]) -> Score:
     new = [one for one in told if (one.code, one.path, one.message) not in known]
     fitting = [one for one in new if any(_is_at(one, place) for place in case.wanted)]
     is_found = any(not one.is_hint for one in fitting)
+    is_beside = not is_found and any(not one.is_hint and _is_at(one, place) for one in new for place in case.as_right)
     accused = [one for one in (*of_twin, *(told if case.is_fine else ())) if not one.is_hint]
-    return Score(case, is_found, bool(fitting) and not is_found, bool(accused), told, of_twin)
+    return Score(case, is_found, is_beside, bool(fitting) and not is_found, bool(accused), told, of_twin)
 
 
 def _is_at(one: Told, place: dict[str, Any]) -> bool:
     codes = [code for code in str(place.get("codes", "")).split("|") if code]
-    lines = [int(line) for line in (place.get("line") or 0, *place.get("or_lines", ()))]
-    is_close = not lines[0] or not one.line or any(abs(one.line - line) <= _NEAR for line in lines)
-    is_near = place["path"] in ("", one.path) and is_close
+    line = int(place.get("line") or 0)
+    is_near = place["path"] in ("", one.path) and (not line or not one.line or abs(one.line - line) <= _NEAR)
     words = [word.lower() for word in place.get("words", ())]
     says = not words or any(word in one.message.lower() for word in words)
     return is_near and says and (not codes or one.code in codes)
@@ -157,6 +162,7 @@ def totals(scores: Iterable[Score]) -> dict[str, Any]:
     return {
         "faults": len(faulty),
         "found": sum(found.values()),
+        "beside": sum(one.is_beside for one in faulty),
         "hinted": sum(one.is_hinted for one in faulty),
         "percent_between": [round(100 * low), round(100 * high)],
         "by_kind": {kind: [found[kind], of[kind]] for kind in sorted(of)},
@@ -226,7 +232,7 @@ def main() -> int:
 def _show(scores: list[Score]) -> None:
     for one in scores:
         missed = "hinted" if one.is_hinted else "MISSED"
-        verdict = "fine  " if one.case.is_fine else "found " if one.is_found else missed
+        verdict = "fine  " if one.case.is_fine else "found " if one.is_found else "beside" if one.is_beside else missed
         print(verdict, "ACCUSED" if one.is_accused else "", one.case.kind, one.case.id)
         for told in (told for told in one.told if one.is_hinted or not told.is_hint):
             print("    ", told.path, told.line, told.code, told.message[:110])

@@ -28,7 +28,6 @@ def case(before: str, after: str, **wanted: object) -> Case:
         (case(GONE, FINE, path="train.py", line=0, codes="TRL301"), True, False),
         (case(GONE, FINE, path="train.py", line=2, codes="TRL302"), False, False),
         (case(GONE, FINE, path="train.py", line=20, codes=""), False, False),
-        (case(GONE, FINE, path="train.py", line=20, or_lines=[30, 3], codes=""), True, False),
         (case(GONE, GONE, path="train.py", line=2, codes=""), False, True),
         (case(GONE, FINE, path="", words=["max_SEQ_length"]), True, False),
         (case(GONE, FINE, path="", words=["packing"]), False, False),
@@ -41,10 +40,30 @@ def test_a_case_is_found_where_its_twin_is_not_told_the_same(given, is_found, is
     assert (result.is_found, result.is_accused) == (is_found, is_accused)
 
 
+@pytest.mark.parametrize(
+    ("beside", "is_beside"),
+    [
+        ({"also_right": [{"path": "train.py", "line": 2}]}, True),
+        ({"also_right": [{"path": "train.py", "line": 9}]}, False),
+        ({"also_right": [{"path": "requirements.txt", "line": 1}]}, False),
+        ({"or_lines": [2]}, True),
+        ({"or_lines": [9, 19]}, False),
+        ({}, False),
+    ],
+)
+def test_places_that_are_as_right_are_counted_beside(beside, is_beside):
+    wanted = {"path": "train.py", "line": 20, "codes": "", **{k: v for k, v in beside.items() if k == "or_lines"}}
+    row = {**case(GONE, FINE)._asdict(), "wanted": [wanted], **beside}
+    (read,) = read_cases(json.dumps([row]))
+    result = score(read, TOOL)
+    assert (result.is_found, result.is_beside) == (False, is_beside)
+    assert totals([result])["beside"] == is_beside
+
+
 def test_the_totals_count_by_kind_and_name_no_case():
     told = (Told("TRL301", "train.py", 2, "secret"),)
     one = case(GONE, FINE, path="train.py")
-    scores = [Score(one, found, not found, not found, told, ()) for found in (True, False, True)]
+    scores = [Score(one, found, False, not found, not found, told, ()) for found in (True, False, True)]
     result = totals(scores)
     assert result["by_kind"] == {"1": [2, 3]}
     assert (result["found"], result["hinted"], result["faults"], result["accused"]) == (2, 1, 3, 1)
