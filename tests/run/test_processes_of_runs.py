@@ -101,7 +101,7 @@ def number(said: Setting | Missing) -> int | None:
         (f"{OPENRLHF} --actor_num_gpus_per_node 4", 4, 1),
         (f"{OPENRLHF} --actor_num_gpus_per_node 4 --actor_num_nodes 2", 8, 2),
         (f"ray job submit -- {OPENRLHF} --actor_num_gpus_per_node 4", 4, 1),
-        (f"{OPENRLHF} --actor_num_gpus_per_node $N", None, None),  # it may be several words
+        (f"{OPENRLHF} --actor_num_gpus_per_node $N", None, 1),
         (f'{OPENRLHF} --actor_num_gpus_per_node "$N"', None, 1),
         ("deepspeed --num_gpus 2 --module openrlhf.cli.train_sft --pretrain a/b --dataset c/d", 2, 1),
     ],

@@ -131,12 +131,19 @@ def tell(page: Page, path: str, line: int, settings: Settings, asking: Settings,
 
 
 def _starting(path: str, settings: Settings, files: Files, projects: dict[str, Project]) -> list[str]:
-    """The commands and scripts that use a file: what is wrong in a config is found where its run starts."""
+    """What uses a file: what is wrong in a config is found where its run starts, and in a pin by the code that it holds
+    for.
+    """
+    from trl_lint.project.pins import is_manifest
     from trl_lint.project.roots import find_root
 
     root = find_root(os.path.dirname(path))
     project = projects[root] = Project(root, files, settings)
     found = dict.fromkeys(used for run in runs_with(path, project) for used in _parts(run))
+    if is_manifest(path):
+        from trl_lint.project.callers import python_files
+
+        found |= dict.fromkeys(python_files(project))
     found.pop(path, None)
     if len(found) > _MOST_STARTS:
         budget.note(path, f"more than {_MOST_STARTS} files start something with it; the others were not asked")

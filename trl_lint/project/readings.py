@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
+from copy import copy
 from functools import partial
 from typing import TypeVar, cast
 
@@ -50,6 +51,7 @@ class Readings:
                     (budget.fail if kind == "manifest" else budget.note)(path, str(error))
                     known = (None, TookTooLongError("takes too long to be read"))
                 except SourceError as error:
+                    error.__traceback__ = error.__context__ = None  # they hold the frames, which hold what is read here
                     known = (None, error)
                 except RecursionError:
                     known = (None, SourceError("nested too deeply to be read"))
@@ -60,7 +62,7 @@ class Readings:
         else:
             tracked.note_content("is empty", kind, path, True)
         if failure is not None:
-            raise failure
+            raise copy(failure)
         return cast("T", result)
 
     def _from(self, path: str, read: Callable[[SourceFile], T]) -> T:
