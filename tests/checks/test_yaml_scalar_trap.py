@@ -132,7 +132,6 @@ def test_numbers_that_are_numbers(number: str, way: str, tmp_path: Path) -> None
         ("TrlParser", " --eval_strategy no"),
         ("LLaMA-Factory 0.9.5", " eval_strategy=no"),
         ("ms-swift", " --eval_strategy no"),
-        ("safe_load", " --eval_strategy no"),
     ],
 )
 def test_the_command_replaces_what_harms(way: str, more: str, tmp_path: Path) -> None:
@@ -156,12 +155,21 @@ def test_the_release_says_what_it_refuses(line: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("line", [*TRUTHS, "eval_strategy: false"])
-@pytest.mark.parametrize("way", ["TrlParser 0.8.6", "safe_load", "two libraries"])
+@pytest.mark.parametrize("way", ["TrlParser 0.8.6", "two libraries"])
 def test_nothing_sure_is_said_where_the_way_is_not_known(line: str, way: str, tmp_path: Path) -> None:
     told(tmp_path, way)
     (tmp_path / "c.yaml").write_text(f"model_name_or_path: org/model\noutput_dir: out\n{line}\n", encoding="utf-8")
     found = check([str(tmp_path)], Settings(root=str(tmp_path))).findings
     assert [each for each in found if each.code == "TRL402"] == []
+
+
+@pytest.mark.parametrize("more", ["", " --optim adamw_torch"])
+def test_a_script_that_loads_the_file_itself_hears_no_flag(more: str, tmp_path: Path) -> None:
+    told(tmp_path, "safe_load")
+    (tmp_path / "c.yaml").write_text("model_name_or_path: org/model\noutput_dir: out\noptim: on\n", encoding="utf-8")
+    (tmp_path / "run.sh").write_text(f"{WAYS['safe_load'][2]}{more}\n", encoding="utf-8")
+    found = check([str(tmp_path)], Settings(root=str(tmp_path))).findings
+    assert [each.code for each in found if each.severity != "info"] == ["TRL402"]
 
 
 def test_rows_name_what_there_is() -> None:
