@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable
-from copy import copy
 from functools import partial
 from typing import TypeVar, cast
 
@@ -62,7 +61,7 @@ class Readings:
         else:
             tracked.note_content("is empty", kind, path, True)
         if failure is not None:
-            raise copy(failure)
+            raise type(failure)(failure.message, failure.offset)
         return cast("T", result)
 
     def _from(self, path: str, read: Callable[[SourceFile], T]) -> T:
