@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from trl_lint.checks.launch._nodes import Fault
 from trl_lint.checks.launch._visible import TRANSPARENT
+from trl_lint.knowledge.families import framework_of
 from trl_lint.project import Project
 from trl_lint.project.launches import Launch
 from trl_lint.project.scripts import Script
@@ -149,9 +150,9 @@ def _is_there(folder: str, project: Project) -> bool:
 def misnamed(launch: Launch, project: Project) -> Iterator[Fault]:
     """`python -m pkg/mod.py`, which names no module, and `python pkg.mod`, which names no file."""
     command, module = launch.command, launch.module
-    if command.errors or command.directory is None:
+    if command.errors:
         return
-    if module and (module.endswith(".py") or "/" in module):
+    if module and command.directory is not None and (module.endswith(".py") or "/" in module):
         word = next(word for word in command.words if word.text == module)
         path = module if module.endswith(".py") else f"{module}.py"
         if len(launch.files_named(path)) == 1:
@@ -162,6 +163,9 @@ def misnamed(launch: Launch, project: Project) -> Iterator[Fault]:
     text = (script.text or "") if script is not None else ""
     if script is None or launch.candidates or not all(map(str.isidentifier, text.split("."))) or "." not in text:
         return
-    if not text.endswith(".py") and len(launch.files_named(text.replace(".", "/") + ".py")) == 1:
-        message = f"there is no file `{text}`: a module is started with `-m {text}`"
+    is_of_framework = framework_of(None, None, text) != ""
+    is_here = command.directory is not None and len(launch.files_named(text.replace(".", "/") + ".py")) == 1
+    if not text.endswith(".py") and (is_of_framework or is_here):
+        option = "--module" if launch.launcher == "deepspeed" else "-m"
+        message = f"there is no file `{text}`: a module is started with `{option} {text}`"
         yield Fault(launch.source.location(script.start, script.end), message)
