@@ -26,6 +26,7 @@ class Resolver(Protocol):
 
     project: Project
     asked_callers: int
+    truths: dict[tuple[ast.AST, Frame, object], bool | None]
 
     def refill(self) -> None: ...
     def options(self, node: ast.expr, frame: Frame) -> Options: ...

@@ -40,6 +40,7 @@ class Resolver(Circle):
         self._bound: dict[tuple[ast.AST, Frame, ast.AST], Frame] = {}
         self._steps = _STEPS
         self.asked_callers = 0
+        self.truths: dict[tuple[ast.AST, Frame, object], bool | None] = {}  # of tests, in runs or without one
 
     def cut(self) -> None:
         """Forget all answers: they stand in frames, which know their resolver."""
@@ -47,6 +48,7 @@ class Resolver(Circle):
         self._open.clear()
         self._frames.clear()
         self._bound.clear()
+        self.truths.clear()
 
     def refill(self) -> None:
         """Begin another question, with a budget of its own."""

@@ -128,7 +128,13 @@ def truth_in(condition: Condition, run: Run | None, depth: int = 0) -> Truth:
     def atom(test: ast.expr) -> Truth:
         return _atom(test, condition, run, depth)
 
-    truth = evaluate(condition.test, atom)
+    known, key = condition.frame.resolver.truths, (condition.test, condition.frame, run)
+    if depth or key not in known:
+        truth = evaluate(condition.test, atom)
+        if not depth:
+            known[key] = truth
+    else:
+        truth = known[key]
     return None if truth is None else truth is condition.truth
 
 
