@@ -89,6 +89,16 @@ def test_a_choice_that_is_not_there_leaves_its_package_alone_unknown(tmp_path: P
     assert told(tmp_path, copy_in(folder, config), "run.sh", words) == ["trainer.gone=1", "other=1"]
 
 
+def test_configs_that_are_not_there_are_said(tmp_path: Path):
+    for choice, said in (("data@data: legacy_data", ["`data/legacy_data`"]), ("data@data: there", [])):
+        folder = tmp_path / said[0].strip("`").replace("/", "_") if said else tmp_path / "whole"
+        files = {**copy_in("", LISTED.format(choice)), "verl/trainer/config/data/there.yaml": "train_files: a\n"}
+        told(folder, files, "run.sh", "data.train_files=a")
+        notices = check([str(folder)], Settings(root=str(folder))).notices
+        assert [name for name in said for one in notices if name in one.message] == said
+        assert any("are not here" in one.message for one in notices) == bool(said)
+
+
 @pytest.mark.parametrize("choice", ["data: legacy_data", "data@_global_: legacy_data"])
 def test_a_choice_whose_package_nobody_knows_leaves_all_unknown(tmp_path: Path, choice: str):
     assert told(tmp_path, copy_in("", LISTED.format(choice)), "run.sh", "trainer.gone=1") == []

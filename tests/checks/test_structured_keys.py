@@ -135,3 +135,21 @@ def test_where_the_classes_are(tmp_path: Path, case: str):
     expected = [] if case == "by its module" else ["m", "inner.gone"]  # a name that is assigned is not followed
     files = {**files, "train.py": "from omegaconf import OmegaConf\n" + first + MAIN}
     assert told(tmp_path, "", "n=1 m=2 inner.lr=1 inner.gone=1", files) == expected
+
+
+def test_classes_that_double_each_other_are_read_to_a_bound(tmp_path: Path) -> None:
+    """Twelve classes, each with eight fields of the next: eight to the twelfth keys."""
+    classes = "@dataclass\nclass C12:\n    last: int = 0\n"
+    for n in range(11, 0, -1):
+        fields = "".join(f"    f{i}: C{n + 1} = None\n" for i in range(8))
+        classes += f"@dataclass\nclass C{n}:\n{fields}"
+    head = "from dataclasses import dataclass\nfrom omegaconf import OmegaConf\n"
+    files = {"train.py": head + classes + MAIN.replace("Config()", "C1()")}
+    assert told(tmp_path, "", "gone=1 f0.gone=1", files)[:1] != []
+    assert told(tmp_path, "", "f7.f7.f7.f7.f7.gone=1", files) == []  # beyond the bound
+
+
+def test_merges_in_a_row_are_read_once(tmp_path: Path) -> None:
+    chain = "".join(f"b{i + 1} = OmegaConf.merge(b{i}, x)\n" for i in range(400))
+    main = USUAL.replace("base =", "b0 =") + chain + "config = OmegaConf.merge(b400, cli)\n"
+    assert told(tmp_path, main, "gone=1") != []

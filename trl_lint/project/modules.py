@@ -10,8 +10,8 @@ from contextlib import suppress
 from trl_lint import tracked
 from trl_lint.memos import per_module, per_project
 from trl_lint.project import Project
-from trl_lint.python.guards import key_of
-from trl_lint.python.module import PythonModule
+from trl_lint.python.guards import functions_named, key_of
+from trl_lint.python.module import FunctionNode, PythonModule
 
 
 def module_file(dotted: str, path: str, project: Project) -> str | None:
@@ -87,6 +87,18 @@ def imported_name(module: PythonModule, node: ast.expr, project: Project) -> tup
             found = _imported(package, ast.Name(name, ast.Load()), project) or found
         known[text] = found
     return known[text]
+
+
+def called_function(call: ast.Call, module: PythonModule, project: Project) -> tuple[PythonModule, FunctionNode] | None:
+    """The one function of the project that `f(…)` or `u.f(…)` certainly calls, with nothing laid around it."""
+
+    imported = imported_name(module, call.func, project)
+    name = key_of(call.func)
+    if imported is None and (not name or "." in name):
+        return None
+    home, name = imported or (module, name)
+    found = functions_named(home, name)
+    return (home, found[0]) if len(found) == 1 and not found[0].decorator_list else None
 
 
 @per_module

@@ -26,6 +26,11 @@ class Script:
         return commands(self.source)
 
     @cached_property
+    def code(self) -> str:
+        """The text without the lines that are comments."""
+        return "\n".join(line for line in self.source.text.splitlines() if not line.lstrip().startswith("#"))
+
+    @cached_property
     def scheduler(self) -> Scheduler | None:
         return read_scheduler(self.source)
 

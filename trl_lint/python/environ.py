@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from trl_lint.missing import UNKNOWN
+from trl_lint.python.guards import bindings
 from trl_lint.python.module import PythonModule
 from trl_lint.python.values import literal
 
@@ -16,8 +17,8 @@ def variable_with_default(node: ast.expr, module: PythonModule) -> tuple[str, in
     name that is assigned once stands for it; None for anything else.
     """
     if isinstance(node, ast.Name):
-        found = [each.value for each in module.of(ast.Assign) if _names(each) == [node.id]]
-        if len(found) != 1 or len([each for each in module.named(node.id) if isinstance(each.ctx, ast.Store)]) != 1:
+        found = bindings(module).get(node.id, [])
+        if len(found) != 1 or not module.names.is_literal_only(node.id):
             return None
         node = found[0]
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id != "int":
@@ -28,7 +29,3 @@ def variable_with_default(node: ast.expr, module: PythonModule) -> tuple[str, in
     name, default = (literal(each) for each in read.args)
     text = str(default) if default is not UNKNOWN else ""
     return (name, int(text)) if isinstance(name, str) and text.isdecimal() and len(text) < 6 else None
-
-
-def _names(node: ast.Assign) -> list[str]:
-    return [target.id for target in node.targets if isinstance(target, ast.Name)]

@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from trl_lint import budget
 from trl_lint.project import Project
-from trl_lint.project.modules import imported_name
-from trl_lint.python.guards import bindings, functions_named, key_of
+from trl_lint.project.modules import called_function, imported_name
+from trl_lint.python.guards import bindings, key_of
 from trl_lint.python.module import FunctionNode, PythonModule, nodes_in, own_nodes
 from trl_lint.records import NamedTuple
 from trl_lint.regexes import regex
@@ -43,7 +44,7 @@ def text_of(node: ast.expr, module: PythonModule, project: Project, depth: int =
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "format":
         return _with_holes(text_of(node.func.value, module, project, depth + 1))
     if isinstance(node, ast.Call):
-        called = _called(node, module, project)
+        called = called_function(node, module, project)
         returned = [one for one in own_nodes(called[1]) if isinstance(one, ast.Return)] if called is not None else []
         if called is None or len(returned) != 1 or returned[0].value is None:
             return None
@@ -52,16 +53,6 @@ def text_of(node: ast.expr, module: PythonModule, project: Project, depth: int =
         found = named_text(node, module, project)
         return None if found is None else text_of(found.node, found.module, project, depth + 1)
     return None
-
-
-def _called(call: ast.Call, module: PythonModule, project: Project) -> tuple[PythonModule, FunctionNode] | None:
-    """The one function of the project that a call certainly calls."""
-    imported = imported_name(module, call.func, project)
-    if imported is None and not isinstance(call.func, ast.Name):
-        return None
-    home, name = imported or (module, key_of(call.func))
-    found = functions_named(home, name)
-    return (home, found[0]) if len(found) == 1 and not found[0].decorator_list else None
 
 
 def _filled(part: ast.expr, module: PythonModule, project: Project) -> str:
@@ -109,13 +100,23 @@ def _may_be_text(node: ast.expr) -> bool:
     return is_read or isinstance(node, (ast.Constant, ast.JoinedStr, ast.BinOp, ast.Call))
 
 
-def written_by(
-    function: FunctionNode | ast.Lambda, module: PythonModule, project: Project, depth: int = 0
-) -> tuple[Text, ...]:
+def written_by(function: FunctionNode | ast.Lambda, module: PythonModule, project: Project) -> tuple[Text, ...]:
     """The texts that a function may write: its own, those of the names that it uses and of functions that it calls."""
-    found = list(texts_in(function, module, project))
-    for call in (node for node in nodes_in(function) if isinstance(node, ast.Call) and depth < _DEEP):
-        called = _called(call, module, project)
-        if called is not None and called[1] is not function:
-            found += written_by(called[1], called[0], project, depth + 1)
+    found: list[Text] = []
+    told: set[ast.AST] = set()
+    waiting: list[tuple[FunctionNode | ast.Lambda, PythonModule, int]] = [(function, module, 0)]
+    while waiting:
+        function, module, depth = waiting.pop()
+        if function in told:
+            continue
+        told.add(function)
+        found += texts_in(function, module, project)
+        for call in (node for node in nodes_in(function) if isinstance(node, ast.Call)):
+            called = called_function(call, module, project)
+            if called is None or called[1] in told:
+                continue
+            if depth >= _DEEP:
+                budget.limit(_DEEP, "functions that write texts more than {} calls away were not read", module.path)
+                continue
+            waiting.append((called[1], called[0], depth + 1))
     return tuple(found)

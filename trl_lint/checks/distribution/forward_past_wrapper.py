@@ -12,9 +12,9 @@ from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding
 from trl_lint.paths import is_test_file
 from trl_lint.project import Project
-from trl_lint.project.modules import imported_name
+from trl_lint.project.modules import called_function
 from trl_lint.python.dataflow.modes import mode_of, mode_of_context
-from trl_lint.python.guards import bindings, functions_named, key_of, last_name
+from trl_lint.python.guards import bindings, key_of, last_name
 from trl_lint.python.module import PythonModule, nodes_in
 from trl_lint.records import NamedTuple
 
@@ -181,16 +181,15 @@ def _uses_of_name(module: PythonModule, node: ast.expr) -> list[ast.Name]:
 
 def _inside(module: PythonModule, call: ast.Call, given: ast.expr, project: Project) -> Iterator[_Inner]:
     """The forwards in a function of the project that gets the model."""
-    found = imported_name(module, call.func, project)
-    home, name = found if found is not None else (module, call.func.id if isinstance(call.func, ast.Name) else "")
-    functions = functions_named(home, name) if name else []
-    if len(functions) != 1:
+    found = called_function(call, module, project)
+    if found is None:
         return
-    names = parameters(functions[0])
+    home, function = found
+    names = parameters(function)
     index = next((at for at, one in enumerate(call.args) if one is given), None)
     named = next((one.arg for one in call.keywords if one.value is given), None)
     parameter = names[index] if index is not None and index < len(names) else named
-    for node in nodes_in(functions[0]):
+    for node in nodes_in(function):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == parameter:
             yield _Inner(node, home, False)
 

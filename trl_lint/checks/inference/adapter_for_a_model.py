@@ -11,9 +11,9 @@ from trl_lint.checks.drift._calls import is_unsloth
 from trl_lint.checks.rule import Rule
 from trl_lint.checks.verdict import Level, judge_pins
 from trl_lint.finding import Finding, Location
-from trl_lint.memos import per_project, read_per_project
+from trl_lint.memos import per_module, per_project, read_per_project
 from trl_lint.project import Project
-from trl_lint.python.guards import key_of, last_name, never_runs
+from trl_lint.python.guards import calls_by_name, key_of, last_name, never_runs
 from trl_lint.python.module import PythonModule
 from trl_lint.run.effective import Setting
 from trl_lint.run.runs import Run
@@ -174,10 +174,18 @@ def _is_saved(call: ast.Call, module: PythonModule) -> bool:
     if isinstance(parent, ast.Attribute):
         return parent.attr in _SAVING
     names = {key_of(one) for one in parent.targets} if isinstance(parent, ast.Assign) else set()
-    functions = (one.func for one in module.calls if isinstance(one.func, ast.Attribute))
-    return any(func.attr in _SAVING and key_of(func.value) in names for func in functions)
+    return not names.isdisjoint(_saved(module))
 
 
+@per_module
+def _saved(module: PythonModule) -> frozenset[str]:
+    """The names of what a module saves."""
+    calls = calls_by_name(module)
+    found = (call.func for name in _SAVING for call in calls.get((ast.Attribute, name), ()))
+    return frozenset(key_of(func.value) for func in found if isinstance(func, ast.Attribute))
+
+
+@per_project
 def _is_merged(folder: str, project: Project) -> bool:
     """Whether some file of the project may put a whole model there."""
     name = os.path.basename(os.path.normpath(folder)).encode()
@@ -216,13 +224,8 @@ def _folders(call: TrainerCall) -> dict[str, Location]:
     given = [made for made in call.given("args") if made.kind == "call"]
     made = [one for args in given for one in args.argument("output_dir", 0)] or list(call.field("output_dir"))
     resolver = call.frame.resolver
-    for one in call.module.calls:
-        if (
-            isinstance(one.func, ast.Attribute)
-            and one.func.attr == "save_model"
-            and key_of(one.func.value) in names
-            and one.args
-        ):
+    for one in calls_by_name(call.module).get((ast.Attribute, "save_model"), ()):
+        if isinstance(one.func, ast.Attribute) and key_of(one.func.value) in names and one.args:
             resolver.refill()
             made += resolver.options(one.args[0], resolver.frame_at(one, resolver.frame(call.module)))
     values = [one.value for one in made if one.kind == "literal"]

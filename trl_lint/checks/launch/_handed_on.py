@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 from trl_lint.checks.launch._nodes import Fault
-from trl_lint.checks.launch._variables import reads
+from trl_lint.checks.launch._variables import names_used
 from trl_lint.memos import per_project
 from trl_lint.project import Project
 from trl_lint.project.launches import Launch
@@ -60,7 +60,8 @@ def _wanted(script: Script, project: Project) -> list[str]:
     text = script.source.text
     assigned = sorted(set(_ASSIGNED.findall(text)))
     read = frozenset().union(*(_read_by(launch, project) for launch in script.launches)) if assigned else frozenset()
-    return [name for name in assigned if (_READ.match(name) or name in read) and not reads(text, name)]
+    used = names_used(text) if assigned else frozenset()
+    return [name for name in assigned if (_READ.match(name) or name in read) and name not in used]
 
 
 def _read_by(launch: Launch, project: Project) -> frozenset[str]:

@@ -86,7 +86,7 @@ def _of_launcher(launch: Launch, script: Script, project: Project) -> Iterator[F
                 "is the same on every machine" if is_one else "is filled in before `srun` starts, on the first machine"
             )
             yield Fault(launch.place_of_value(rank), f"the rank of the machine {why}: all {machines} get this one")
-    elif scheduler is not None and (scheduler.nodes or 0) > 1 and not _STARTERS.search(_code(script)):
+    elif scheduler is not None and (scheduler.nodes or 0) > 1 and not _STARTERS.search(script.code):
         yield Fault(
             launch.location,
             f"only the first machine of the job runs this, and it waits for {machines}: start it with `srun`, one task "
@@ -194,7 +194,3 @@ def _has_backend(launch: Launch) -> bool:
     """Whether the machines find their ranks by themselves."""
     word = launch.options.get("--rdzv_backend")
     return word is not None and word.text != "static"
-
-
-def _code(script: Script) -> str:
-    return "\n".join(line for line in script.source.text.splitlines() if not line.lstrip().startswith("#"))

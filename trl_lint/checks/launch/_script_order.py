@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from trl_lint.checks.launch._nodes import Fault
 from trl_lint.checks.launch._visible import TRANSPARENT
 from trl_lint.knowledge.families import framework_of
+from trl_lint.memos import per_project
 from trl_lint.project import Project
 from trl_lint.project.launches import Launch
+from trl_lint.project.links import folders_by_name
 from trl_lint.project.scripts import Script
 from trl_lint.regexes import regex
 from trl_lint.run.runs import run_of
@@ -23,6 +25,8 @@ _OTHER_MEETING = (
 )  # fmt: skip
 _ENDS = regex(r"\b(?:wait|sleep|kill|ssh)\b")
 _SERVERS = frozenset({"sglang.launch_server", "lmdeploy.serve.openai.api_server", "vllm.entrypoints.api_server"})
+# What may make a folder.
+_MAKES = ("mkdir", "git clone", "unzip", "tar ", "cp -r", "rsync", "wget", "mv ")
 # These say something, and wait for nothing.
 _BRIEF = frozenset({"echo", "printf", "date", "hostname", "export", "cd", "set", "true", ":", "disown"})
 
@@ -117,19 +121,15 @@ def wrong_folder(script: Script, project: Project) -> Iterator[Fault]:
         name, folder = launch.script.text if launch.script is not None else None, launch.command.directory
         if name is None or not name.endswith(".py") or launch.candidates or launch.is_documentation:
             continue
-        if (
-            not folder
-            or os.path.isabs(folder)
-            or folder.startswith(".")
-            or any(mark in script.source.text for mark in _MAKES)
-        ):
+        if not folder or os.path.isabs(folder) or folder.startswith("."):
             continue
         at = bisect_left(starts, launch.command.start) - 1
         if at < 0 or at in told or moves[at].branch:
             continue
         told.add(at)
-        homes = {os.path.dirname(path) for path in project.paths if path.endswith(f"/{name}")}
-        if len(homes) != 1 or _is_there(folder, project):
+        known = folders_by_name(project).get(os.path.basename(name), ())
+        homes = {home for home in known if f"{home}/".endswith(f"/{_above(name)}")}
+        if len(homes) != 1 or os.path.basename(os.path.normpath(folder)) in _folders(project):
             continue
         said, home = moves[at], os.path.relpath(next(iter(homes)), project.root).replace(os.sep, "/")
         yield Fault(
@@ -139,12 +139,16 @@ def wrong_folder(script: Script, project: Project) -> Iterator[Fault]:
         )
 
 
-_MAKES = ("mkdir", "git clone", "unzip", "tar ", "cp -r", "rsync", "wget", "mv ")
+def _above(name: str) -> str:
+    folder = os.path.dirname(name)
+    return f"{folder}/" if folder else ""
 
 
-def _is_there(folder: str, project: Project) -> bool:
-    end = f"/{os.path.basename(os.path.normpath(folder))}/"
-    return any(end in path for path in project.paths)
+@per_project
+def _folders(project: Project) -> frozenset[str]:
+    """The names of the project's folders, and of those around it."""
+    homes = {home for found in folders_by_name(project).values() for home in found}
+    return frozenset(part for home in homes for part in home.split("/"))
 
 
 def misnamed(launch: Launch, project: Project) -> Iterator[Fault]:

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 from collections.abc import Callable, Iterator
 from collections.abc import Mapping as Values
+from functools import lru_cache
 
 from trl_lint.finding import Edit, Location
 from trl_lint.project.documents import Document
 from trl_lint.project.launches import Launch
 from trl_lint.python.module import PythonModule
 from trl_lint.records import NamedTuple
+from trl_lint.regexes import regex
 from trl_lint.sources import Source
 from trl_lint.sources.nodes import Mapping, Scalar, find
 from trl_lint.sources.shell import Word
+
+# A variable that is used, or a word that is more than the name in an assignment.
+_USED = regex(r"\$\{?!?(?P<used>[A-Za-z_]\w*)|(?<![\w$])(?P<named>[A-Za-z_]\w*)\b(?!=)")
 
 
 class Setting(NamedTuple):
@@ -52,7 +56,7 @@ def _of_word(name: str, word: Word, source: Source, beside: Values[str, str | No
     is_written = start >= 0 and text[start : word.start] == f"{name}="
     location = source.location(start if is_written else word.start, word.end)
     rename = None
-    if is_written and not reads(text, name):
+    if is_written and name not in names_used(text):
         rename = _renaming(source, start, word.start - 1)
     return Setting(name, word.text, location, beside, rename)
 
@@ -61,9 +65,10 @@ def _renaming(source: Source, start: int, end: int) -> Callable[[str], Edit]:
     return lambda name: source.edit(start, end, name)
 
 
-def reads(text: str, name: str) -> bool:
-    """Whether a shell text uses the value of a variable, or names it apart from assigning it."""
-    return re.search(rf"\$\{{?!?{name}\b|(?<![\w$]){name}\b(?!=)", text) is not None
+@lru_cache(maxsize=4)
+def names_used(text: str) -> frozenset[str]:
+    """The words of a shell text that are more than assigned: variables that it uses, and all other names."""
+    return frozenset(found["used"] or found["named"] for found in _USED.finditer(text))
 
 
 def dockerfile_settings(source: Source) -> Iterator[Setting]:

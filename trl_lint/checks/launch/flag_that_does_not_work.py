@@ -12,7 +12,7 @@ from trl_lint.checks.verdict import Level, judge
 from trl_lint.finding import Finding, Location, Severity
 from trl_lint.knowledge.api import resolve, signature
 from trl_lint.knowledge.presence import parameters_ever, points_of_parameter
-from trl_lint.memos import per_module
+from trl_lint.memos import per_module, per_project
 from trl_lint.missing import Missing
 from trl_lint.project import Project
 from trl_lint.project.modules import imported_name
@@ -62,19 +62,21 @@ class FlagThatDoesNotWork(Rule):
         parser = parser_of_launch(run.launch, run.project) if not run.launch.is_documentation else None
         if not isinstance(parser, OwnParser) or parser.location.path != run.launch.script_path:
             return  # what several programs share, another one may read
-        if all(_is_unread(one, parser, run.project) for one in parser.fields):
+        declaring = parser.location.path
+        if all(_is_unread(one, declaring, run.project) for one in parser.fields):
             return  # it is read in a way that is not seen
         arguments = arguments_of_launch(run.launch, parser)
         source = run.launch.source
         for field in sorted(_given(run, parser)):
             given = [name for name in parser.fields[field] if name in arguments.words]
-            if field in _OF_LAUNCHERS or not _is_unread(field, parser, run.project):
+            if field in _OF_LAUNCHERS or not _is_unread(field, declaring, run.project):
                 continue
             if any(field in _given(one, parser) for one in _earlier(run)):
                 continue
             word = arguments.words[given[0]]
-            declared = _declared(run.project.module_in(parser.location.path)).get(given[0])
-            place = run.project.module_in(parser.location.path).location(declared) if declared else parser.location
+            module = run.project.module_in(declaring)
+            declared = _declared(module).get(given[0])
+            place = module.location(declared) if declared else parser.location
             yield self.finding(
                 place,
                 f"nothing reads `{given[0]}`: no file of the project takes `{field}` of what the parser gives, and the "
@@ -206,14 +208,15 @@ def _declared(module: PythonModule) -> dict[str, ast.Call]:
     return {name: call for call in calls for name in map(literal, call.args) if isinstance(name, str)}
 
 
-def _is_unread(field: str, parser: OwnParser, project: Project) -> bool:
-    """Whether no file of the project can take a field of what the parser gives."""
+@per_project
+def _is_unread(field: str, declaring: str, project: Project) -> bool:
+    """Whether no file of the project can take a field of what the parser gives that the file `declaring` has."""
     word = field.encode()
     with suppress(OSError, SourceError):
         for path in project.paths:
             if not path.endswith((".py", ".ipynb")):
                 continue
-            if path == parser.location.path:
+            if path == declaring:
                 if _may_read(project.module_in(path), field, project):
                     return False
             elif project.files.holds(path, word, *_ANY):

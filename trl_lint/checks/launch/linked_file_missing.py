@@ -24,6 +24,7 @@ from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.launch_table import all_launches
 from trl_lint.project.launches import Launch
+from trl_lint.project.links import folders_by_name
 from trl_lint.run.named_files import NamedFile, folders_named, is_placeholder, named_files, parent_folders
 from trl_lint.run.runs import Run, run_of
 from trl_lint.sources.nodes import Scalar, find
@@ -165,16 +166,10 @@ def home_of(link: NamedFile, launch: Launch, project: Project) -> str:
     name = link.name or ""
     if link.kind != "script" or launch.is_documentation or os.path.basename(name) != name or not name.endswith(".py"):
         return ""
-    if name in _scripts(project):
+    if name in folders_by_name(project):
         return ""  # it may be typed where that one lies
     places = _homes(project).get((os.path.dirname(launch.source.path), launch.command.directory or ""), {})
     return next(iter(places)) if len(places) == 1 and len(next(iter(places.values()))) >= _FEWEST_NEIGHBOURS else ""
-
-
-@per_project
-def _scripts(project: Project) -> frozenset[str]:
-    """The names of the Python files of a project, without their folders."""
-    return frozenset(os.path.basename(path) for path in project.paths if path.endswith(".py"))
 
 
 @per_project
@@ -244,10 +239,11 @@ def is_generated(name: str, folders: list[str], project: Project) -> bool:
 def read_message(what: str, name: str, project: Project) -> str:
     """The sentence; it names the file that was probably meant if only one of that name exists."""
     base = os.path.basename(name)
-    found = [path for path in project.paths if os.path.basename(path) == base]
+    folders = folders_by_name(project).get(base, ())
     elsewhere = ""
-    if len(found) == 1:
-        elsewhere = f"; the only `{base}` is `{os.path.relpath(found[0], project.root).replace(os.sep, '/')}`"
+    if len(folders) == 1:
+        only = os.path.relpath(os.path.join(folders[0], base), project.root)
+        elsewhere = f"; the only `{base}` is `{only.replace(os.sep, '/')}`"
     return f"the {what} `{name}` does not exist, though its folder does{elsewhere}"
 
 

@@ -11,8 +11,8 @@ from trl_lint.checks.launch._variables import (
     dockerfile_settings,
     is_dockerfile,
     launch_settings,
+    names_used,
     python_settings,
-    reads,
     recipe_settings,
 )
 from trl_lint.checks.rule import Rule
@@ -72,8 +72,9 @@ class StaleEnvironmentVariable(Rule):
         if not is_dockerfile(manifest.path):
             return
         source = Source(project.files.get(manifest.path), "dockerfile")
+        used = names_used(source.text)
         for setting in dockerfile_settings(source):
-            yield from self.found(setting, project.environment(manifest.path), lambda name: reads(source.text, name))
+            yield from self.found(setting, project.environment(manifest.path), used.__contains__)
 
     def check_document(self, document: Document, project: Project) -> Iterator[Finding]:
         for setting in recipe_settings(document):
@@ -197,7 +198,7 @@ def _mentions(launch: Launch, word: str, project: Project) -> bool:
 
 def _is_own(name: str, launch: Launch, project: Project) -> bool:
     """Whether the script or the file of the command reads a variable of this name itself."""
-    if reads(launch.source.text, name):
+    if name in names_used(launch.source.text):
         return True
     if launch.script_path is None:
         return launch.script is not None

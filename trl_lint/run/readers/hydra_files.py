@@ -26,6 +26,7 @@ from trl_lint.regexes import regex
 from trl_lint.run.readers.hydra import MISSING, Tree, put
 from trl_lint.sources import Source, SourceError
 from trl_lint.sources import nodes as yaml_nodes
+from trl_lint.words import listed
 
 _HEADER = regex(r"^#\s*@package\s+(\S+)\s*$", re.MULTILINE)
 _INTERPOLATION = regex(r"\$\{([\w@./]+)\}")
@@ -90,11 +91,17 @@ def compose(program: Program, choices: Mapping[str, str], project: Project) -> T
         tree: Tree = {}
         for entry in entries:
             merge(_below(tree, entry.package), entry.body)
-        for package in composer.missing:
+        for package in composer.missing.values():
             put(tree, package, UNKNOWN)
         tree.pop("hydra", None)
     except (NotUnderstoodError, OSError, SourceError, RecursionError):
         return None
+    if composer.missing:
+        names = listed([f"`{name}`" for name in composer.missing])
+        path = os.path.join(program.folder, f"{program.config}.yaml")
+        budget.note(
+            path, f"configs that its defaults list names are not here ({names}), so their keys were not checked"
+        )
     return tree
 
 
@@ -114,7 +121,7 @@ class _Composer:
         self.unused = set(choices)
         self.choices = dict(choices)
         self.overridden: dict[str, str] = {}
-        self.missing: list[str] = []
+        self.missing: dict[str, str] = {}  # configs that are not there, with the package that each would fill
 
     def visit(self, path: str, package: str, depth: int) -> Iterator[Entry]:
         """The configs behind a config, in the order in which they are merged."""
@@ -154,7 +161,7 @@ class _Composer:
         has_package = "@" in key
         if self._file(found) is None and (is_optional or (has_package and target)):
             if not is_optional:
-                self.missing.append(target)  # such as `data/`, which git ignores: nothing is known of what is below it
+                self.missing[found] = target  # such as `data/`, which git ignores
             return
         header = None if has_package else self._load(found)[1]
         inner = target if header is None else self._package(header, package)

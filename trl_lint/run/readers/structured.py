@@ -10,7 +10,7 @@ import ast
 from contextlib import suppress
 
 from trl_lint import budget
-from trl_lint.memos import per_project
+from trl_lint.memos import per_module, per_project
 from trl_lint.missing import UNKNOWN
 from trl_lint.project import Project
 from trl_lint.project.modules import imported_name
@@ -21,6 +21,7 @@ from trl_lint.run.readers.hydra import Tree
 from trl_lint.sources import SourceError
 
 _DEEPEST = 12
+_MOST_FIELDS = 5000
 _OPENING = frozenset(("set_struct", "open_dict", "update", "masked_copy", "setattr", "delattr"))
 _PLAIN = frozenset(("int", "float", "str", "bool", "bytes", "Path"))
 
@@ -47,7 +48,7 @@ def read_structured(path: str, project: Project) -> Structured | None:
             return None
         (made,) = made_from[0].args[:1] or (None,)
         found = _class_of(made.func if isinstance(made, ast.Call) else made, module, project)
-        tree = _tree(*found, project, 0) if found is not None else None
+        tree = _Keys(project).of_class(*found, 0) if found is not None else None
         if found is None or not isinstance(tree, dict):
             return None
         taken = (call.args[0] for call in module.calls if _last(call.func) == "pop" and call.args)
@@ -62,23 +63,32 @@ def _calls(module: PythonModule, name: str) -> list[ast.Call]:
 
 def _is_merged(structured: ast.Call, module: PythonModule) -> bool:
     """Whether the words of the command are merged into what was made of the class, which comes before all else."""
-    made: set[ast.expr] = {structured}
-    words: set[ast.expr] = set(_calls(module, "from_cli"))
-    merges = _calls(module, "merge")
-    for _ in merges:
-        made |= {one for one in merges if _stands_for(one.args[:1], made, module)}
-    return any(one in made and _stands_for(one.args[1:], words, module) for one in merges)
+    made, words = _Given(module), _Given(module)
+    made.add(structured)
+    for call in _calls(module, "from_cli"):
+        words.add(call)
+    is_merged = False
+    for merge in sorted(_calls(module, "merge"), key=lambda call: (call.lineno, call.col_offset)):
+        if made.has(merge.args[:1]):
+            made.add(merge)
+            is_merged = is_merged or words.has(merge.args[1:])
+    return is_merged
 
 
-def _stands_for(given: list[ast.expr], calls: set[ast.expr], module: PythonModule) -> bool:
-    """Whether an argument is one of these calls, or a name that one of them is given to."""
-    names = {
-        key_of(target)
-        for call in calls
-        if isinstance(parent := module.parents.get(call), ast.Assign)
-        for target in parent.targets
-    }
-    return any(one in calls or (key_of(one) and key_of(one) in names) for one in given)
+class _Given:
+    """Calls, and the names that are given what they return."""
+
+    def __init__(self, module: PythonModule) -> None:
+        self._module = module
+        self._known: set[ast.expr | str] = set()
+
+    def add(self, call: ast.Call) -> None:
+        parent = self._module.parents.get(call)
+        self._known |= {call, *(map(key_of, parent.targets) if isinstance(parent, ast.Assign) else ())}
+
+    def has(self, given: list[ast.expr]) -> bool:
+        """Whether one of some arguments is such a call, or such a name."""
+        return any(one in self._known or (key_of(one) or None) in self._known for one in given)
 
 
 def _is_open(module: PythonModule) -> bool:
@@ -99,7 +109,7 @@ def _class_of(
             return None
         name = _last(node)
         if isinstance(node, ast.Name) and not module.names.is_imported(node.id):
-            same = [cls for cls in module.classes if cls.name == name]
+            same = _classes(module).get(name, [])
             return (same[0], module) if len(same) == 1 else None
         found = imported_name(module, node, project)
         if found is None:
@@ -109,30 +119,52 @@ def _class_of(
     return None
 
 
-def _tree(cls: ast.ClassDef, module: PythonModule, project: Project, depth: int) -> Tree | None:
-    """The keys of a dataclass, those of its bases before its own; None where one of these is not known."""
-    if depth > _DEEPEST:
-        budget.limit(_DEEPEST, "dataclasses more than {} deep in each other were not read", module.path)
-        return None
-    if not any(_last(one.func if isinstance(one, ast.Call) else one) == "dataclass" for one in cls.decorator_list):
-        return None
-    tree: Tree = {}
-    for base in cls.bases:
-        found = _class_of(base, module, project)
-        inherited = _tree(*found, project, depth + 1) if found is not None else None
-        if inherited is None:
+@per_module
+def _classes(module: PythonModule) -> dict[str, list[ast.ClassDef]]:
+    found: dict[str, list[ast.ClassDef]] = {}
+    for cls in module.classes:
+        found.setdefault(cls.name, []).append(cls)
+    return found
+
+
+class _Keys:
+    """Reads the keys of dataclasses, so many fields in all as one configuration may have."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.left = _MOST_FIELDS
+
+    def of_class(self, cls: ast.ClassDef, module: PythonModule, depth: int) -> Tree | None:
+        """Those of a dataclass, those of its bases before its own; None where one of these is not known."""
+        if depth > _DEEPEST:
+            budget.limit(_DEEPEST, "dataclasses more than {} deep in each other were not read", module.path)
             return None
-        tree.update(inherited)
-    for statement in cls.body:
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-            tree[statement.target.id] = _field(statement.annotation, module, project, depth)
-    return tree
+        if not any(_last(one.func if isinstance(one, ast.Call) else one) == "dataclass" for one in cls.decorator_list):
+            return None
+        tree: Tree = {}
+        for base in cls.bases:
+            inherited = self.of_named(base, module, depth)
+            if inherited is None:
+                return None
+            tree.update(inherited)
+        for statement in cls.body:
+            if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
+                tree[statement.target.id] = self.of_field(statement.annotation, module, depth)
+        return tree
 
+    def of_field(self, annotation: ast.expr, module: PythonModule, depth: int) -> object:
+        """Those below a field; None for a plain value, which has none, UNKNOWN where anything may be."""
+        self.left -= 1
+        if isinstance(annotation, ast.Name) and annotation.id in _PLAIN:
+            return None
+        if self.left <= 0:
+            budget.limit(
+                _MOST_FIELDS, "dataclasses with more than {} fields in all were not read to their end", module.path
+            )
+            return UNKNOWN
+        below = self.of_named(annotation, module, depth)
+        return UNKNOWN if below is None else below
 
-def _field(annotation: ast.expr, module: PythonModule, project: Project, depth: int) -> object:
-    """The keys below a field; None for a plain value, which has none, UNKNOWN where anything may be."""
-    if isinstance(annotation, ast.Name) and annotation.id in _PLAIN:
-        return None
-    found = _class_of(annotation, module, project)
-    below = _tree(*found, project, depth + 1) if found is not None else None
-    return UNKNOWN if below is None else below
+    def of_named(self, node: ast.expr, module: PythonModule, depth: int) -> Tree | None:
+        found = _class_of(node, module, self.project)
+        return self.of_class(*found, depth + 1) if found is not None else None
