@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from trl_lint import budget
+from trl_lint.memos import per_module
 from trl_lint.project import Project
 from trl_lint.project.modules import called_function, imported_name
 from trl_lint.python.guards import bindings, key_of
@@ -45,14 +46,19 @@ def text_of(node: ast.expr, module: PythonModule, project: Project, depth: int =
         return _with_holes(text_of(node.func.value, module, project, depth + 1))
     if isinstance(node, ast.Call):
         called = called_function(node, module, project)
-        returned = [one for one in own_nodes(called[1]) if isinstance(one, ast.Return)] if called is not None else []
-        if called is None or len(returned) != 1 or returned[0].value is None:
-            return None
-        return text_of(returned[0].value, called[0], project, depth + 4)
+        returned = _returned(called[1], called[0]) if called is not None else None
+        return text_of(returned, called[0], project, depth + 4) if called is not None and returned is not None else None
     if isinstance(node, (ast.Name, ast.Attribute)):
         found = named_text(node, module, project)
         return None if found is None else text_of(found.node, found.module, project, depth + 1)
     return None
+
+
+@per_module
+def _returned(function: FunctionNode, module: PythonModule) -> ast.expr | None:
+    """What the only `return` of a function gives."""
+    found = [one.value for one in own_nodes(function) if isinstance(one, ast.Return)]
+    return found[0] if len(found) == 1 else None
 
 
 def _filled(part: ast.expr, module: PythonModule, project: Project) -> str:

@@ -10,12 +10,13 @@ from trl_lint.checks.distribution._accelerators import backend_of, constructor_o
 from trl_lint.checks.distribution.module_of_prepared_model import read_wrapping
 from trl_lint.checks.rule import Rule
 from trl_lint.finding import Finding
+from trl_lint.memos import per_module
 from trl_lint.paths import is_test_file
 from trl_lint.project import Project
 from trl_lint.project.modules import called_function
 from trl_lint.python.dataflow.modes import mode_of, mode_of_context
 from trl_lint.python.guards import bindings, key_of, last_name
-from trl_lint.python.module import PythonModule, nodes_in
+from trl_lint.python.module import FunctionNode, PythonModule, nodes_in
 from trl_lint.records import NamedTuple
 
 _DDP = "torch.nn.parallel.DistributedDataParallel"
@@ -215,21 +216,25 @@ def _is_gathered(module: PythonModule, call: ast.Call) -> bool:
 
 def _is_trained(module: PythonModule, call: ast.Call) -> bool:
     """Whether what a call gives reaches a `backward` in its function, or what `compute_loss` returns."""
-    function = module.function(call)
-    is_step = bool(_given_to_step(module, call))
-    around = function if function is not None else module.tree
+    return module.statement(call) in _trained(module.function(call) or module.tree, module)
+
+
+@per_module
+def _trained(around: FunctionNode | ast.Module, module: PythonModule) -> frozenset[ast.stmt]:
+    """The statements of a function whose values are trained, found from the last one up."""
     statements = [one for one in nodes_in(around) if isinstance(one, ast.stmt) and not hasattr(one, "body")]
-    reached: set[str] = set()
-    for statement in sorted(statements, key=lambda one: (one.lineno, one.col_offset)):
+    found: set[ast.stmt] = set()
+    wanted: set[str] = set()
+    for statement in sorted(statements, key=lambda one: (one.lineno, one.col_offset), reverse=True):
         inside = list(ast.walk(statement))
-        ends = is_step if isinstance(statement, ast.Return) else _goes_back(inside)
-        touches = call in inside or any(isinstance(one, ast.Name) and one.id in reached for one in inside)
-        if touches and ends:
-            return True
-        if touches and not isinstance(statement, ast.Return):
-            reached |= {one.id for one in inside if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-            reached |= {name for one in inside if (name := _appended_to(one))}
-    return False
+        is_return = isinstance(statement, ast.Return)
+        ends = bool(_given_to_step(module, statement)) if is_return else _goes_back(inside)
+        names = [one for one in inside if isinstance(one, ast.Name)]
+        given = {one.id for one in names if isinstance(one.ctx, ast.Store)} | {*map(_appended_to, inside)}
+        if ends or not given.isdisjoint(wanted):
+            found.add(statement)
+            wanted |= {one.id for one in names if isinstance(one.ctx, ast.Load)}
+    return frozenset(found)
 
 
 def _goes_back(nodes: list[ast.AST]) -> bool:

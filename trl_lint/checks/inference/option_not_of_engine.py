@@ -9,6 +9,7 @@ from functools import lru_cache, partial
 
 from trl_lint.checks._run_models import package_of
 from trl_lint.checks._trainer_rule import TrainerRule
+from trl_lint.checks.drift._wording import did_you_mean
 from trl_lint.checks.verdict import Level, judge_releases
 from trl_lint.finding import Finding, Location
 from trl_lint.knowledge.families import EngineBlock, family_of
@@ -73,11 +74,11 @@ class OptionNotOfEngine(TrainerRule):
             )
             if verdict is None or verdict.only_old:
                 continue
-            near = _nearest(option.name, block.takes, verdict.version)
+            near = did_you_mean(option.name, _known(block.takes, verdict.version))
             yield self.finding(
                 option.place,
                 f"vLLM has no option `{option.name}`: what stands in `{block.name}` goes to `{callee}`, which stops at "
-                f"an unexpected keyword{f'; did you mean `{near}`?' if near else ''} ({verdict.scope})",
+                f"an unexpected keyword{f'; {near}' if near else ''} ({verdict.scope})",
                 severity=verdict.severity,
                 related=verdict.related,
             )
@@ -145,11 +146,8 @@ def _lacks(takes: tuple[str, ...], name: str, release: str) -> bool:
     return None not in found and not any(name in known for known in found if known is not None)
 
 
-def _nearest(name: str, takes: tuple[str, ...], release: str) -> str:
-    from difflib import get_close_matches
-
-    known = sorted({each for callee in takes for each in _taken(callee, release) or () if not each.startswith("_")})
-    return next(iter(get_close_matches(name, known, 1, 0.7)), "")
+def _known(takes: tuple[str, ...], release: str) -> list[str]:
+    return sorted({each for callee in takes for each in _taken(callee, release) or () if not each.startswith("_")})
 
 
 rule = OptionNotOfEngine()

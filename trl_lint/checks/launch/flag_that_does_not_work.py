@@ -37,6 +37,7 @@ _TRAINS = regex(
 )
 # What launchers give by themselves.
 _OF_LAUNCHERS = frozenset({"local_rank", "local-rank", "node_rank"})
+_NAME = regex(rb"[A-Za-z_][A-Za-z0-9_]*")
 # What may read any field.
 _ANY = (b"vars(", b"__dict__", b"getattr(", b"asdict(", b"_get_kwargs")
 
@@ -63,13 +64,14 @@ class FlagThatDoesNotWork(Rule):
         if not isinstance(parser, OwnParser) or parser.location.path != run.launch.script_path:
             return  # what several programs share, another one may read
         declaring = parser.location.path
-        if all(_is_unread(one, declaring, run.project) for one in parser.fields):
+        unread = _unread(frozenset(parser.fields), declaring, run.project)
+        if len(unread) == len(parser.fields):
             return  # it is read in a way that is not seen
         arguments = arguments_of_launch(run.launch, parser)
         source = run.launch.source
         for field in sorted(_given(run, parser)):
             given = [name for name in parser.fields[field] if name in arguments.words]
-            if field in _OF_LAUNCHERS or not _is_unread(field, declaring, run.project):
+            if field in _OF_LAUNCHERS or field not in unread:
                 continue
             if any(field in _given(one, parser) for one in _earlier(run)):
                 continue
@@ -209,27 +211,29 @@ def _declared(module: PythonModule) -> dict[str, ast.Call]:
 
 
 @per_project
-def _is_unread(field: str, declaring: str, project: Project) -> bool:
-    """Whether no file of the project can take a field of what the parser gives that the file `declaring` has."""
-    word = field.encode()
+def _unread(fields: frozenset[str], declaring: str, project: Project) -> frozenset[str]:
+    """The fields of what a parser gives, declared in a file, that no file of the project can take."""
     with suppress(OSError, SourceError):
-        for path in project.paths:
-            if not path.endswith((".py", ".ipynb")):
+        module = project.module_in(declaring)
+        if _takes_all(module, project):
+            return frozenset()
+        left = {field for field in fields - _words(module) if field.isascii()}
+        for path in project.paths if left else ():
+            if path == declaring or not path.endswith((".py", ".ipynb")):
                 continue
-            if path == declaring:
-                if _may_read(project.module_in(path), field, project):
-                    return False
-            elif project.files.holds(path, word, *_ANY):
-                return False
-        return True
-    return False
+            if project.files.holds(path, *_ANY):
+                return frozenset()
+            words = set(map(bytes.decode, _NAME.findall(project.files.get(path).data)))
+            left -= words
+            if path.endswith(".ipynb"):  # where a line may begin with the `n` of `\n`
+                left -= {word[1:] for word in words}
+        return frozenset(left)
+    return frozenset()
 
 
-def _may_read(module: PythonModule, field: str, project: Project) -> bool:
-    """Whether a module may take the field: by its name, of all at once, or in a function of a library that gets all."""
+def _takes_all(module: PythonModule, project: Project) -> bool:
+    """Whether a module may take any field: of all at once, or in a function of a library that gets all."""
     if any(one.decode() in module.text for one in _ANY):
-        return True
-    if field in _words(module):
         return True
     parsed = {name for name, values in bindings(module).items() if any(map(_is_parse, values))}
     for name in parsed:

@@ -349,25 +349,26 @@ def _read(tree: Tree, name: str) -> Said:
 
 def _of_overrides(run: VerlRun) -> Layer:
     """What the command sets: the last override of a key counts, and one of a whole block hides what is in it."""
-    overrides = tuple(reversed(run.overrides))
-    unsure = next((override for override in overrides if not override.is_certain), None)
+    overrides = run.overrides
+    unsure = next((override for override in reversed(overrides) if not override.is_certain), None)
+    last = {override.key: at for at, override in enumerate(overrides)}
 
     def read(name: str) -> Said:
-        for override in overrides:
-            place = place_of(override, run.launch)
-            if override.key != name:
-                if name.startswith(f"{override.key}."):
-                    return Unknown(NOT_PLAIN, place)
-                continue
-            if override.is_container and override.is_certain and override.sign != "~":
-                return Unknown(NOT_PLAIN, place)
-            value = read_value(override.value) if override.is_certain else UNKNOWN
-            if override.sign == "~" or isinstance(value, (Missing, Mandatory)):
-                return Unknown(REWRITTEN if override.sign == "~" else HIDDEN, place)
-            return Setting(value, "flag", place)
-        return ABSENT if unsure is None else Unknown(HIDDEN, place_of(unsure, run.launch))
+        parts = name.split(".")
+        around = (".".join(parts[:count]) for count in range(1, len(parts) + 1))
+        at = max((last[key] for key in around if key in last), default=None)
+        if at is None:
+            return ABSENT if unsure is None else Unknown(HIDDEN, place_of(unsure, run.launch))
+        override = overrides[at]
+        place, is_taken_out = place_of(override, run.launch), override.sign == "~"
+        if override.key != name or (override.is_container and override.is_certain and not is_taken_out):
+            return Unknown(NOT_PLAIN, place)
+        value = read_value(override.value) if override.is_certain else UNKNOWN
+        if is_taken_out or isinstance(value, (Missing, Mandatory)):
+            return Unknown(REWRITTEN if is_taken_out else HIDDEN, place)
+        return Setting(value, "flag", place)
 
-    return Layer(read, lambda: dict.fromkeys(override.key for override in run.overrides))
+    return Layer(read, lambda: last)
 
 
 def _of_over(over: Over) -> Layer:
