@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from trl_lint import budget, tracked
-from trl_lint.memos import per_project
 from trl_lint.paths import leads_below, repository_around
 from trl_lint.sources import Source
 from trl_lint.sources.shell import Word
 from trl_lint.sources.shell_values import HOLE
-
-if TYPE_CHECKING:
-    from trl_lint.project import Project
 
 _MOST_CANDIDATES = 50
 _MOUNTS = frozenset(
@@ -34,15 +29,6 @@ _MOUNTS = frozenset(
         "workspaces",
     )
 )
-
-
-@per_project
-def folders_by_name(project: Project) -> dict[str, list[str]]:
-    """The folders that hold a file of a name, for all files of a project."""
-    found: dict[str, list[str]] = {}
-    for path in project.paths:
-        found.setdefault(os.path.basename(path), []).append(os.path.dirname(path))
-    return found
 
 
 def linked_files(name: str, source: Source, directory: str | None) -> list[str]:

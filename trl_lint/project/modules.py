@@ -89,6 +89,15 @@ def imported_name(module: PythonModule, node: ast.expr, project: Project) -> tup
     return known[text]
 
 
+@per_project
+def folders_by_name(project: Project) -> dict[str, list[str]]:
+    """The folders that hold a file of a name, for all files of a project."""
+    found: dict[str, list[str]] = {}
+    for path in project.paths:
+        found.setdefault(os.path.basename(path), []).append(os.path.dirname(path))
+    return found
+
+
 def called_function(call: ast.Call, module: PythonModule, project: Project) -> tuple[PythonModule, FunctionNode] | None:
     """The one function of the project that `f(…)` or `u.f(…)` certainly calls, with nothing laid around it."""
 

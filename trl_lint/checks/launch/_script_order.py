@@ -12,7 +12,7 @@ from trl_lint.knowledge.families import framework_of
 from trl_lint.memos import per_project
 from trl_lint.project import Project
 from trl_lint.project.launches import Launch
-from trl_lint.project.links import folders_by_name
+from trl_lint.project.modules import folders_by_name
 from trl_lint.project.scripts import Script
 from trl_lint.regexes import regex
 from trl_lint.run.runs import run_of

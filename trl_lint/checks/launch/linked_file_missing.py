@@ -24,7 +24,7 @@ from trl_lint.project import Project
 from trl_lint.project.documents import Document
 from trl_lint.project.launch_table import all_launches
 from trl_lint.project.launches import Launch
-from trl_lint.project.links import folders_by_name
+from trl_lint.project.modules import folders_by_name
 from trl_lint.run.named_files import NamedFile, folders_named, is_placeholder, named_files, parent_folders
 from trl_lint.run.runs import Run, run_of
 from trl_lint.sources.nodes import Scalar, find
